@@ -21,35 +21,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { runsBelow } from '../experiments/run/runs-below.ts';
+import { tinySweep } from '../tests/experiments/cli/tiny.ts';
 
 const { values } = parseArgs({
   options: { trials: { type: 'string', default: '10000' }, queue: { type: 'string' } },
 });
-/** Three settings with two seeds each, trained in a second. */
-const tinySweep = {
-  kind: 'sweep',
-  name: 'tiny-sweep',
-  seeds: [1, 2],
-  experiment: {
-    backend: 'wasm',
-    data: { synthetic: { threads: 60, seed: 1 } },
-    split: { detector: 16, demonstrations: 12, environment: 10, test: 10, development: 10 },
-    encoder: { name: 'hashing', dimensions: 32 },
-    detector: { characterWeights: [1], l2: [1e-3], folds: 2 },
-    agent: {
-      iterations: 4,
-      hidden: 8,
-      imitation: {
-        discriminator: { hidden: 8, batchSize: 16, epochs: 1, warmupIterations: 0 },
-        ppo: { stepsPerIteration: 32, epochs: 1, minibatches: 1 },
-      },
-      behaviorCloning: { epochs: 2 },
-    },
-    checkpointEvery: 1,
-    evaluation: { resamples: 20, firstPosts: [1, 4], hours: [1], confidences: [0.8] },
-  },
-  space: { 'agent.imitation.alpha': [0.6, 0.7, 0.8] },
-};
 const count = Number(values.trials);
 const cwd = mkdtempSync(join(tmpdir(), 'earshot-many-trials-'));
 const program = join(import.meta.dirname, '../experiments/cli/earshot.mjs');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { makeFolder } from '../src/atomic-file.ts';
 import { diskError, InputError } from '../src/errors.ts';
 import { differences, exactJson, readJsonFile, writeJsonFile } from '../src/json-file.ts';
-import { missingPath } from '../src/missing-path.ts';
+import { missingRun } from '../src/missing-path.ts';
 import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
 
 /** Files that an interrupted or failed start leaves in a folder, which may still become a run. */
@@ -65,7 +65,7 @@ export class RunDirectory {
   /** Opens a run that was started before. @throws InputError for a folder without a config.json */
   static open(path: string): RunDirectory {
     const run = new RunDirectory(path);
-    if (!existsSync(path)) throw new InputError(`${missingPath(path)}. \`earshot runs\` lists the runs that are here`);
+    if (!existsSync(path)) throw new InputError(missingRun(path));
     if (!existsSync(run.file('config.json'))) {
       const below = firstRunBelow(path, 2);
       throw new InputError(

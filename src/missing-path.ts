@@ -24,6 +24,17 @@ export function missingPath(path: string, isMeant: (path: string) => boolean = (
   return `${there}; ${folder === '.' ? 'this folder' : folder} has ${names.slice(0, mostNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
+/** Adds advice to the sentence about a missing path. */
+export function missingPathWith(advice: string, ...of: Parameters<typeof missingPath>): string {
+  const missing = missingPath(...of);
+  return `${missing}${missing.endsWith('?') ? '' : '.'} ${advice}`;
+}
+
+/** Says that a folder of runs is missing. */
+export function missingRun(path: string): string {
+  return missingPathWith('`earshot runs` lists the runs that are here', path);
+}
+
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)

@@ -131,7 +131,9 @@ export async function manifestText(manifest: object): Promise<string> {
 export async function readManifest(text: string): Promise<Manifest> {
   const { manifest: name } = bundleFiles;
   if (!text.startsWith(manifestStart))
-    throw new InputError(`${name} is not the manifest of a bundle; give a folder that \`earshot export\` made`);
+    throw new InputError(
+      `${name} is not the manifest of a policy; give a folder that \`earshot train\` or \`earshot export\` made`,
+    );
   const end = manifestStart.length + blankDigest.length;
   const stored = text.slice(manifestStart.length, end);
   const blank = `${manifestStart}${blankDigest}${text.slice(end)}`;

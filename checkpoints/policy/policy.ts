@@ -4,7 +4,7 @@ import { entryOf } from '../../src/entry-of.ts';
 import { InputError } from '../../src/errors.ts';
 import type { OutOfDistribution } from './out-of-distribution.ts';
 import { type PolicyPost, postOf } from './policy-post.ts';
-import { columnsOf, type SeenPost, type StateField, stateReader } from './state-fields.ts';
+import { columnsOf, type FieldName, readsField, type SeenPost, type StateField, stateReader } from './state-fields.ts';
 import { openStops, type Stop, type StopReason, type StopRule } from './stops.ts';
 
 /*
@@ -220,7 +220,7 @@ function readingOf(at: {
 
 /** The sources of a policy for one thread. The detector is queried at most once about each number of posts. */
 function threadSources({ task, fields, queries }: PolicyDefinition, sources: PolicySources, threadId: string) {
-  const reads = (name: StateField['name']) => fields.some((field) => field.name === name);
+  const reads = (name: FieldName) => readsField(fields, name);
   const readsStudent = reads('student') || reads('student confidence');
   const student = readsStudent ? sources.openStudent?.(threadId) : undefined;
   const detector = sources.openDetector?.(threadId);

@@ -168,6 +168,11 @@ const definitions: Readonly<Record<FieldName, (settings: FieldSettings) => Omit<
   }),
 };
 
+/** Whether a field of this name is among some. */
+export function readsField(fields: readonly Pick<StateField, 'name'>[], name: FieldName): boolean {
+  return fields.some((field) => field.name === name);
+}
+
 /** The score of a rule that counts posts: k / (1 + k). */
 export function scoreOfPosts(posts: number): number {
   return posts / (1 + posts);

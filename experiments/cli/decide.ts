@@ -3,6 +3,7 @@ import { Command } from '@commander-js/extra-typings';
 import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { shareWork } from '../run/line-processes.ts';
@@ -88,7 +89,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     const policy = await openPolicy(options.policy, { judge });
     if (!policy.hasDetector)
       note(
-        `${policy.folder} has no detector of its own, so decisions come without a prediction; name one with --detector`,
+        `${policy.folder} has no detector of its own, so decisions come without a prediction; name one with --detector${trainedWith(policy)}`,
       );
     const decideHere = threadDecider(policy);
     /** Made with the first thread, so that a command which reads none leaves no file of audits. */
@@ -137,6 +138,13 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   } finally {
     await judge?.close();
   }
+}
+
+/** The detector file of the training, as an example of the option. */
+function trainedWith({ manifest }: OpenedPolicy): string {
+  const { detector } = manifest.training.experiment;
+  const file = typeof detector === 'object' && detector !== null && 'file' in detector ? detector.file : null;
+  return typeof file === 'string' ? `, as in the training: --detector ${quoted(file)}` : '';
 }
 
 /** Counts the outcomes of threads and prints them at the end. */

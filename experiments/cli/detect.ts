@@ -54,7 +54,6 @@ function detectOptions() {
     .addOption(unreadableOptions.most)
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--csv <file>', 'also write each judgement beside the true label, with its text and cost, as CSV')
-    .option('--name <name>', 'name of the runs (default: detect- and the name of the thread file)')
     .option('--runs <folder>', 'where runs and their shared cache go', 'runs')
     .option('--json', 'print the scores as JSON instead of the table')
     .option('--no-html', 'leave out the page of the results, report.html')
@@ -98,7 +97,7 @@ async function detectWith(path: string, options: Detecting & { detector: string[
   const [
     { RunDirectory },
     { judgementTable },
-    { detectedBy, fewestFor },
+    { detectedBy, testSizeOf },
     { readDetectorsResult },
     { notesTo },
     { train },
@@ -115,9 +114,9 @@ async function detectWith(path: string, options: Detecting & { detector: string[
   const { concurrency, retryUnreadable, maxUnreadable } = options;
   const raw = {
     ...{ kind: 'detectors', task: task.config, variants, seeds: [seed], replies: at, failures: 'wrong' },
-    name: options.name ?? nameFor(path),
+    name: nameFor(path),
     data: { threads: path, skipInvalid: skipInvalid ?? false },
-    split: { test: fewestFor(threads, { task, limit: options.limit, onNote: notesTo(terminal) }), seed: null },
+    split: { test: testSizeOf(threads, { task, limit: options.limit, onNote: notesTo(terminal) }), seed: null },
     budget: budgetOf(options),
     ...(store !== undefined && { annotations: store }),
     ...(concurrency !== undefined && { concurrency }),
@@ -130,7 +129,6 @@ async function detectWith(path: string, options: Detecting & { detector: string[
     path,
     raw,
     command,
-    name: undefined,
     set: [],
     keep: 'all',
     restart: true,

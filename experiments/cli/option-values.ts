@@ -40,11 +40,6 @@ export function port(text: string): number {
   return value;
 }
 
-/** Parses several counts, such as 1,8,32. */
-export function positiveIntegers(text: string): number[] {
-  return text.split(',').map(positiveInteger);
-}
-
 function numberThat(isValid: (value: number) => boolean, message: string) {
   return (text: string): number => {
     const value = Number(text);

@@ -7,8 +7,8 @@ export interface Pace {
   see(done: number): number | null;
 }
 
-/** A rate of less time than this says nothing. */
-const soonestMs = 200;
+/** A rate of less time, or of a smaller part of an item, says nothing: the first part waits for what all need. */
+const [soonestMs, leastDone] = [200, 0.02];
 /** Sights are kept this far apart, as a share of all the time, so that long work does not keep thousands. */
 const finest = 1 / 200;
 /** Work that has stood still for so long, and for so many times an item's usual time, has no rate. */
@@ -43,7 +43,8 @@ export function paceMeter(): Pace {
       const seenMs = newest.ms - oldest.ms;
       const usualMs = seenMs / (newest.done - oldest.done);
       const isStanding = ms - newest.ms > Math.max(standstillMs, standstillItems * usualMs);
-      return seenMs < soonestMs || isStanding ? null : 1000 / usualMs;
+      const isEarly = seenMs < soonestMs || newest.done - oldest.done < leastDone;
+      return isEarly || isStanding ? null : 1000 / usualMs;
     },
   };
 }

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { refuseTable } from '../../src/data/refuse-table.ts';
 import { InputError } from '../../src/errors.ts';
-import { missingPath } from '../../src/missing-path.ts';
+import { missingPathWith } from '../../src/missing-path.ts';
 import { seedSchema } from '../../src/seed.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject, mergeDeep, overrideOf, type PlainObject } from './overrides.ts';
@@ -87,7 +87,11 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   if (recipe !== undefined) throw new InputError(`there is no ${path}; the recipe of that name is ${quoted(recipe)}`);
   if (!existsSync(path) && !/\.ya?ml$/i.test(path))
     throw new InputError(
-      `${missingPath(path, isRunsOrFile)}. Give an experiment file, or a folder of runs: \`earshot runs\` lists those that are here`,
+      missingPathWith(
+        'Give an experiment file, or a folder of runs: `earshot runs` lists those that are here',
+        path,
+        isRunsOrFile,
+      ),
     );
   const value = await readYamlMap(path, { what: 'experiment', holds: 'of settings, such as "name: my-experiment"' });
   const { name: experiment, kind, detector } = value;

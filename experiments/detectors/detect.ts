@@ -45,7 +45,7 @@ async function configOf({ name, labels, categories }: ScoredTask): Promise<strin
  * How many threads are judged: as many as are wanted and labelled.
  * @throws InputError where none is labelled
  */
-export function fewestFor(
+export function testSizeOf(
   threads: readonly Thread[],
   { task, limit, onNote }: { task: ScoredTask; limit: number | undefined; onNote: (line: string) => void },
 ): number | 'rest' {

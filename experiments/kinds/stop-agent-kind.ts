@@ -94,7 +94,7 @@ export const stopAgentKind: ExperimentKind = {
         `${out} holds no policy, and the recommended one goes there; move that folder, or rename the variant "policy", and give the command again`,
       );
     const { exportPolicy } = await import('../stop-agent/policy/export-policy.ts');
-    await exportPolicy({ run, system, out, force: true });
+    await exportPolicy({ run, system, out, force: true, keepsSame: true });
     return true;
   },
   soleVariant: 'agent',

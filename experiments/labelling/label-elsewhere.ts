@@ -5,11 +5,14 @@ import { readDelimitedFile } from '../../src/data/importers/delimited-file.ts';
 import { readWholeText } from '../../src/data/text-lines.ts';
 import { parseJson } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
-import type { Choice } from './choose.ts';
-import { nextChoice } from './choose.ts';
+import { type Choice, nextChoice } from './choose.ts';
 import type { LabelRecord } from './label-file.ts';
 import type { Labelling } from './labelling.ts';
 import { answersOf } from './session.ts';
+
+/*
+ * Files of threads that are labelled elsewhere: a table for spreadsheets, and what Label Studio, Argilla and doccano import and export.
+ */
 
 /** The answer of an annotator who cannot tell the class. */
 const cannotTell = "can't tell";
@@ -78,10 +81,6 @@ export async function readLabels(
   for (const record of records) file.append(record);
   return records.length;
 }
-
-/*
- * Files of threads that are labelled elsewhere: a table for spreadsheets, and what Label Studio, Argilla and doccano import and export.
- */
 
 export type LabelFormat = 'csv' | 'label-studio' | 'argilla' | 'doccano';
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { InputError } from '../../src/errors.ts';
-import { missingPath } from '../../src/missing-path.ts';
+import { missingRun } from '../../src/missing-path.ts';
 import { failureName } from './failure-file.ts';
 import { isFinished } from './trial.ts';
 
@@ -10,8 +10,7 @@ import { isFinished } from './trial.ts';
  * @throws InputError where there is no such folder
  */
 export function runsBelow(folder: string, levels: number): string[] {
-  if (!existsSync(folder))
-    throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
+  if (!existsSync(folder)) throw new InputError(missingRun(folder));
   return foldersWith(['config.json'], folder, levels);
 }
 

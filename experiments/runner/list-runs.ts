@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { readJsonFile } from '../../src/json-file.ts';
-import { missingPath } from '../../src/missing-path.ts';
+import { missingPathWith } from '../../src/missing-path.ts';
 import { failureIn } from '../run/failure-file.ts';
 import { headlineOf } from '../run/failures.ts';
 import { trainingsBelow } from '../run/runs-below.ts';
@@ -39,7 +39,9 @@ const reportSchema = z.looseObject({
 export function listRuns(runs: string): ListedRuns[] {
   if (!existsSync(runs) || !statSync(runs).isDirectory())
     throw new InputError(
-      `${missingPath(runs, (path) => statSync(path).isDirectory())}. Train an experiment first, or give the folder of its runs`,
+      missingPathWith('Train an experiment first, or give the folder of its runs', runs, (path) =>
+        statSync(path).isDirectory(),
+      ),
     );
   const names = readdirSync(runs).filter((name) => statSync(join(runs, name)).isDirectory());
   return names

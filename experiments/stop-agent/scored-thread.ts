@@ -1,8 +1,8 @@
-import type { PolicyDefinition, PolicySources } from '../../checkpoints/policy/policy.ts';
+import type { DetectorOutput, PolicyDefinition, PolicySources } from '../../checkpoints/policy/policy.ts';
 import { alertingScores, replay } from '../../checkpoints/policy/replay.ts';
-import type { SeenPost } from '../../checkpoints/policy/state-fields.ts';
+import { readsField, type SeenPost } from '../../checkpoints/policy/state-fields.ts';
 import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
-import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
+import { hoursSinceClaim, type Post, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
 /* A whole thread as a policy and its detector read it, so that any threshold and any rule can be tried on it without asking again. */
@@ -58,14 +58,20 @@ export async function* readWhole(
   },
 ): AsyncGenerator<ReadThread & { readonly sequence: JudgementSequence }> {
   const { policy, sequences } = options;
-  const { fields, limits } = policy.definition;
-  const { embed, openStudent } = policy.sources;
-  const isEmbedded = fields.some(({ name }) => name === 'posts');
+  const { definition, sources } = policy;
+  const { fields, limits } = definition;
+  const { embed, openStudent, openDetector } = sources;
+  const judgedBy = (thread: Thread) => {
+    if (openDetector === null)
+      throw new InputError('the policy holds no detector, and its predictions are needed; open it with one (`judge`)');
+    return judgedThread(thread, { definition, judge: openDetector(thread.id) });
+  };
   for (const whole of threads) {
     const posts = whole.posts.slice(0, limits.maxPosts);
     const thread: Thread = { ...whole, posts: [posts[0], ...posts.slice(1)] };
-    const sequence = sequences?.get(thread.id) ?? (await judgedThread(thread, policy));
-    const embeddings = isEmbedded && embed !== null ? await embed(posts.map(({ text }) => text)) : null;
+    const sequence = sequences?.get(thread.id) ?? (await judgedBy(thread));
+    const embeddings =
+      readsField(fields, 'posts') && embed !== null ? await embed(posts.map(({ text }) => text)) : null;
     const readStudent = openStudent?.(thread.id);
     const student: (readonly number[] | null)[] = [];
     for (const post of posts) student.push((await readStudent?.(post)) ?? null);
@@ -85,17 +91,18 @@ export async function scoreThreads(
   return scored;
 }
 
-async function judgedThread(
+/** The judgements of every prefix of a thread, up to the last post that the detector reads. */
+export async function judgedThread(
   thread: Thread,
-  { definition, sources }: { definition: PolicyDefinition; sources: PolicySources },
+  {
+    definition: { queries, task },
+    judge,
+  }: { definition: PolicyDefinition; judge: (posts: readonly Post[]) => Promise<DetectorOutput> },
 ): Promise<JudgementSequence> {
-  if (sources.openDetector === null)
-    throw new InputError('the policy holds no detector, and its predictions are needed; name one with --detector');
-  const judge = sources.openDetector(thread.id);
   const judgements = [];
-  for (let length = 1; length <= Math.min(thread.posts.length, definition.queries.maxPosts); length++)
+  for (let length = 1; length <= Math.min(thread.posts.length, queries.maxPosts); length++)
     judgements.push(await judge(thread.posts.slice(0, length)));
-  return judgementSequence({ threadId: thread.id, labels: definition.task.labels, judgements });
+  return judgementSequence({ threadId: thread.id, labels: task.labels, judgements });
 }
 
 /**

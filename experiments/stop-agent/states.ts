@@ -4,6 +4,7 @@ import { policyStates, type Replay, replay } from '../../checkpoints/policy/repl
 import {
   columnsOf,
   type FieldName,
+  readsField,
   type SeenPost,
   type StateField,
   stateFields,
@@ -93,8 +94,7 @@ export async function seenPosts(
   },
 ): Promise<SeenPost[]> {
   const { embed } = embedOf({ cache, projection });
-  const isEmbedded = fields.some(({ name }) => name === 'posts');
-  const embeddings = isEmbedded ? await embed(thread.posts.map(({ text }) => text)) : null;
+  const embeddings = readsField(fields, 'posts') ? await embed(thread.posts.map(({ text }) => text)) : null;
   if (student === null) return seenPostsOf(thread, { sequence, embeddings, student: [] });
   const { heldOut, reader } = student;
   const rows = heldOut.get(thread.id) ?? (await studentProbabilities(reader, thread));

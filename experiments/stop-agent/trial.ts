@@ -3,15 +3,13 @@ import { join } from 'node:path';
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import { type ClaimRegion, outOfDistributionFrom } from '../../checkpoints/policy/out-of-distribution.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
-import { unicodeThreads } from '../../checkpoints/policy/unicode-threads.ts';
-import { weightsFile, writeBundle } from '../../checkpoints/policy/write-bundle.ts';
+import { weightsFile } from '../../checkpoints/policy/write-bundle.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { detectorIdentity } from '../../experts/detector.ts';
-import { fittedModelSchema, LocalDetector } from '../../experts/detectors/local/local-detector.ts';
-import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
+import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import type { Thread } from '../../src/data/thread.ts';
 import { present } from '../../src/present.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -25,15 +23,14 @@ import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectory } from '../run/train-in-directory.ts';
 import type { Cache } from './cache.ts';
 import { chooseThreshold } from './choose-threshold.ts';
-import { claimRegion } from './claim-region.ts';
+import { claimsOf, trainingRegion } from './claim-region.ts';
 import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
 import { agentName, cloningFile, cloningName, type SystemDecisions } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, recallForTraining } from './judge-for-training.ts';
-import { guaranteeFile, thresholdOf } from './operating-point.ts';
-import { type ExperimentData, loadParts, notedParts, type Parts, testedThreads, trainedThreads } from './parts.ts';
-import { policyFolderName } from './policy/policy-folder.ts';
-import { type BundledModel, bundleOf, goldenPosts, readsField } from './policy/write-policy.ts';
+import { thresholdOf } from './operating-point.ts';
+import { type ExperimentData, loadParts, notedParts } from './parts.ts';
+import { type PolicyPlace, writeTrainedPolicy } from './policy/trained-policy.ts';
 import { halfway } from './policy-settings.ts';
 import {
   decidedParts,
@@ -43,9 +40,8 @@ import {
   splitMaterial,
   type TrialMaterial,
 } from './prepare.ts';
-import { resultOfRun, type StoredResult, type TrialResult, trialResult } from './result.ts';
-import type { ReadThread } from './scored-thread.ts';
-import { decideByPolicies, learntPolicy, seenPosts } from './states.ts';
+import { resultOfRun, type StoredResult } from './result.ts';
+import { decideByPolicies, learntPolicy } from './states.ts';
 import { streamOptimum } from './stream-optimum.ts';
 import { watchTraining } from './watch-training.ts';
 
@@ -62,15 +58,6 @@ export interface TrialSettings {
   readonly heldOutScores?: ReadonlyMap<string, readonly number[]>;
   /** Where its policy goes, and what that is worth; a fold has none. The folder `policy` of the trial and its own result unless given. */
   readonly policy?: PolicyPlace | null;
-}
-
-/** The policy of a trial that is tested elsewhere. */
-export interface PolicyPlace {
-  readonly folder: string;
-  /** Threads of which readers of the bundle decide some again. */
-  readonly threads: readonly Thread[];
-  /** Called once the trial's threshold is known. */
-  result(): TrialResult;
 }
 
 /** The backend and the context that the trials of one process share. */
@@ -100,8 +87,9 @@ export async function runTrial(settings: TrialSettings, surroundings: Surroundin
     });
     if (!isTrained) return false;
     const agent = await trainer.policy();
-    const result = await test(trial, agent, context);
-    await writePolicy(trial, { agent, result });
+    const region = await trainingRegion(prepared.parts);
+    const result = await test(trial, agent, { region, context });
+    await writeTrainedPolicy(trial, { agent, result, region });
     resultOfRun.write(run, result);
     return true;
   } finally {
@@ -169,7 +157,7 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
 async function test(
   { prepared, experiment, seed, run, heldOutScores }: BegunTrial,
   policy: StopPolicy,
-  context: WorkContext,
+  { region, context }: { region: ClaimRegion; context: WorkContext },
 ): Promise<StoredResult> {
   const { parts, problem, schedule } = prepared;
   // A settled agent copies nobody, so a copy of the demonstrations says nothing about it.
@@ -205,110 +193,15 @@ async function test(
     schedule,
     detector: prepared.detector instanceof LocalDetector ? prepared.detector.model.training.heldOut : null,
     learningCurve: null,
-    unlikeTraining: unlikeTraining(prepared.parts, { experiment, region: await trainingRegion(prepared.parts) }),
+    unlikeTraining: unlikeTraining(parts[experiment.evaluation.part], region),
   };
 }
 
-/** Writes the policy of a trial as a bundle. */
-async function writePolicy(
-  trial: BegunTrial,
-  { agent, result }: { agent: StopPolicy; result: StoredResult },
-): Promise<void> {
-  const { experiment, seed, prepared, run } = trial;
-  const { parts, materials, detector, student, projection, hashes } = prepared;
-  const {
-    folder = join(run.path, policyFolderName),
-    threads = parts[result.part],
-    result: measured = () => trialResult(run, result, { withIntervals: 'agent' }),
-  } = trial.policy ?? {};
-  if (trial.policy === null) return;
-  const network = policyNetwork(agent);
-  const definition = await learntPolicy(network, { ...materials, threshold: thresholdOf(run) });
-  const local = detector instanceof LocalDetector ? detector : null;
-  const contents = await bundleOf({
-    system: agentName,
-    definition,
-    network,
-    projection,
-    encoder: readsField(definition, 'posts') ? materials.cache.embeddings.encoderIdentity : null,
-    detector: local && bundledModel(local),
-    student: student && bundledModel(student.reader),
-    guarantee: guaranteeFile.find(run),
-    trainedClaims: await trainingRegion(parts),
-    experiment,
-    training: { seed, step: run.trainedCheckpoint().step, hashes: { ...hashes } },
-    identities: { trained: trainedThreads(run), tested: testedThreads(run) },
-    golden: await goldenThreads(threads, { prepared, definition, local }),
-    result: measured(),
-  });
-  writeBundle(folder, contents, { force: true });
-}
-
-function bundledModel({ model }: LocalDetector): BundledModel {
-  const text = `${JSON.stringify(fittedModelSchema.parse(model), null, 1)}\n`;
-  return { text, isSelfContained: model.encoder === null };
-}
-
-const mostGoldenThreads = 16;
-
-/** The first of some threads, and threads of odd characters. Language models are not asked for their sake. */
-async function goldenThreads(
-  threads: readonly Thread[],
-  {
-    prepared,
-    definition,
-    local,
-  }: { prepared: PreparedTrial; definition: PolicyDefinition; local: LocalDetector | null },
-): Promise<ReadThread[]> {
-  const { materials, sequences } = prepared;
-  const { fields, queries, task } = definition;
-  const first = threads.slice(0, mostGoldenThreads).map(({ posts, ...thread }): Thread => {
-    return { ...thread, posts: [posts[0], ...posts.slice(1, goldenPosts)] };
-  });
-  const odd = queries.lengths.length > 0 && local === null ? [] : unicodeThreads.map(threadOfTexts);
-  // A reader has no other student than this one.
-  const student = materials.student && { ...materials.student, heldOut: new Map() };
-  const golden: ReadThread[] = [];
-  for (const thread of [...first, ...odd]) {
-    const sequence =
-      local === null ? sequences.get(thread.id) : await sequenceBy(local, { thread, labels: task.labels });
-    golden.push({ thread, inputs: await seenPosts(thread, { ...materials, student, sequence, fields }) });
-  }
-  return golden;
-}
-
-/** The judgements of a detector about every prefix of a thread. */
-async function sequenceBy(
-  detector: LocalDetector,
-  { thread, labels }: { thread: Thread; labels: readonly string[] },
-): Promise<JudgementSequence> {
-  const judgements = [];
-  for (const index of thread.posts.keys()) judgements.push(await detector.judge(prefixOf(thread, index + 1)));
-  return judgementSequence({ threadId: thread.id, labels, judgements });
-}
-
-function threadOfTexts({ id, texts }: { id: string; texts: readonly string[] }): Thread {
-  const [claim, ...replies] = texts.map((text, index) => {
-    return { id: `${id}:${index + 1}`, time: null, author: null, parent: null, text, stance: null };
-  });
-  return { id, event: null, veracity: null, rumor: null, posts: [claim, ...replies] };
-}
-
-/** Where the training claims lie. Predictions are the detector's; one from a file was trained elsewhere, so the agent's threads stand in. */
-function trainingRegion({ detector, demonstrations, environment }: Parts): Promise<ClaimRegion> {
-  return claimRegion(claimsOf(detector.length > 0 ? detector : [...demonstrations, ...environment]));
-}
-
 /** The share of the decided threads that is out of distribution for the training claims. */
-function unlikeTraining(parts: Parts, { experiment, region }: { experiment: Experiment; region: ClaimRegion }): number {
+function unlikeTraining(decided: readonly Thread[], region: ClaimRegion): number {
+  if (decided.length === 0) return 0;
   const outOfDistributionOf = outOfDistributionFrom(region);
-  const claims = claimsOf(parts[experiment.evaluation.part]);
-  if (claims.length === 0) return 0;
-  return claims.filter((claim) => outOfDistributionOf(claim).isFlagged).length / claims.length;
-}
-
-function claimsOf(threads: readonly Thread[]): string[] {
-  return threads.map(({ posts: [claim] }) => claim.text);
+  return claimsOf(decided).filter((claim) => outOfDistributionOf(claim).isFlagged).length / decided.length;
 }
 
 /** Decides threads by learnt policies, and collects what rules need to decide them. */

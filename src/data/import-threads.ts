@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { closest } from 'fastest-levenshtein';
 import { InputError } from '../errors.ts';
-import { missingPath } from '../missing-path.ts';
+import { missingPathWith } from '../missing-path.ts';
 import { BadItemError, eachOrSkip, shortened } from './bad-item.ts';
 import { foldedName } from './folded-name.ts';
 import { articlesImporter } from './importers/articles.ts';
@@ -73,7 +73,7 @@ export async function* importThreads(
           importers.flatMap(({ name, takes }) => (takes.includes(option) ? [name] : [])).join(', '),
       );
   for (const path of [...options.paths, ...(options.texts === undefined ? [] : [options.texts])])
-    if (!existsSync(path)) throw new InputError(`${missingPath(path)}. ${format} expects ${importer.expects}`);
+    if (!existsSync(path)) throw new InputError(missingPathWith(`${format} expects ${importer.expects}`, path));
   // By id: an export that ran twice has exact copies.
   const contents = new Map<string, string>();
   const notes = counter();

@@ -26,7 +26,8 @@ import {
   until,
   writeExperiment,
 } from '../experiments/cli/command-line.ts';
-import { tinySweep, writeSweep } from '../experiments/sweep/tiny-sweep.ts';
+import { tinySweep } from '../experiments/cli/tiny.ts';
+import { writeSweep } from '../experiments/sweep/tiny-sweep.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { missingPath } from '../../src/missing-path.ts';
+import { missingPath, missingRun } from '../../src/missing-path.ts';
 import { temporaryFolder } from './data/fixtures.ts';
 
 it('names what is most like a path that is not there, else what is there', () => {
@@ -10,6 +10,8 @@ it('names what is most like a path that is not there, else what is there', () =>
   expect(said('rums/mine/agent')).toBe('there is no rums/mine/agent; did you mean runs/mine/agent?');
   expect(said('runs/nope')).toBe('there is no runs/nope; runs has mine, quickstart');
   expect(said('runs/mine/a.json/x')).toBe('there is no runs/mine/a.json/x');
+  expect(missingRun(join(folder, 'runs/quikstart'))).toMatch(/quickstart\? `earshot runs` lists/);
+  expect(missingRun(join(folder, 'far/away'))).toMatch(/[^?]\. `earshot runs` lists/);
   const none = missingPath(join(folder, 'runs/nope'), () => false);
   expect(none).toBe(`there is no ${join(folder, 'runs/nope')}`);
 });

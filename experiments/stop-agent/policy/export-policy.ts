@@ -1,14 +1,19 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closest } from 'fastest-levenshtein';
-import * as z from 'zod/mini';
 import { type Golden, goldenSchema } from '../../../checkpoints/policy/golden.ts';
-import { bundleFiles, type Manifest, parseBundleJson } from '../../../checkpoints/policy/manifest.ts';
+import {
+  bundleFiles,
+  type Manifest,
+  parseBundleJson,
+  policyDigest,
+  readManifest,
+} from '../../../checkpoints/policy/manifest.ts';
 import { stopProbabilitiesOf } from '../../../checkpoints/policy/network.ts';
 import { checkParity, type Parity } from '../../../checkpoints/policy/parity.ts';
 import { joinedStates } from '../../../checkpoints/policy/probe-states.ts';
 import { readWeights } from '../../../checkpoints/policy/read-weights.ts';
-import { columnsOf } from '../../../checkpoints/policy/state-fields.ts';
+import { columnsOf, readsField } from '../../../checkpoints/policy/state-fields.ts';
 import { checkFree, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import type { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { type JudgementSequence, judgementSequence } from '../../../experts/judgement-sequence.ts';
@@ -27,7 +32,7 @@ import { isCandidate, recommended } from '../recommendation.ts';
 import { readTrialResult } from '../result.ts';
 import { type ReadThread, readWhole } from '../scored-thread.ts';
 import { type OpenedPolicy, openPolicy } from './policy-folder.ts';
-import { type BundledModel, bundleOf, readsField, type TrainedPolicy } from './write-policy.ts';
+import { type BundledModel, bundleOf, type TrainedPolicy } from './write-policy.ts';
 
 export interface ExportedPolicy {
   /** The row of the report that it is. */
@@ -44,6 +49,7 @@ export interface ExportedPolicy {
  * @param options.run a run with its policy; for the agent, a bundle will do
  * @param options.system the row of the report, or `best` for the one that is recommended; the agent unless given
  * @param options.force writes over an earlier bundle
+ * @param options.keepsSame leaves an earlier bundle of this very policy as it is, with the guarantee that it was given since
  * @throws InputError for a run without a policy or without that system, and for a folder that cannot be used; Error that says where the
  *   ONNX file and the policy differ
  */
@@ -52,18 +58,32 @@ export async function exportPolicy(options: {
   out: string;
   system?: string | undefined;
   force?: boolean;
+  keepsSame?: boolean;
 }): Promise<ExportedPolicy> {
-  const { run, out, force = false } = options;
+  const { run, out, force = false, keepsSame = false } = options;
   checkFree(out, { force });
   const agent = await openPolicy(run);
   const system = options.system === 'best' ? recommendedSystem(run) : (options.system ?? agent.manifest.system);
   const contents =
     system === agent.manifest.system ? filesOf(agent.folder) : await bundleOfSystem(system, { run, agent });
-  writeBundle(out, contents, { force });
+  if (!keepsSame || !(await isPolicyOf(out, contents))) writeBundle(out, contents, { force });
   const policy = await openPolicy(out);
   await checkOnnx(out, policy);
   const { parity, readsTexts } = policy.manifest;
   return { system, parity, goldenThreads: goldenIn(out).length, readsTexts };
+}
+
+/** Whether a folder holds the policy with these files, whatever its guarantee is. */
+async function isPolicyOf(folder: string, contents: ReadonlyMap<string, Uint8Array>): Promise<boolean> {
+  const digestOf = async (bytes: Uint8Array | undefined) =>
+    policyDigest(await readManifest(new TextDecoder().decode(bytes)));
+  try {
+    const present = await digestOf(readFileSync(join(folder, bundleFiles.manifest)));
+    return present === (await digestOf(contents.get(bundleFiles.manifest)));
+  } catch {
+    // None is there, or one that this version does not read.
+    return false;
+  }
 }
 
 /** The system that the report of a run recommends. @throws InputError where it recommends none */
@@ -103,8 +123,7 @@ async function bundleOfSystem(
     const file = bundleFiles[name];
     return manifest.files[file] === undefined ? null : { text: textOf(file), isSelfContained: manifest[name] !== null };
   };
-  const identitiesIn = (name: string) => parseBundleJson(textOf(name), { name, schema: z.array(z.string()) });
-  const hasPosts = readsField(definition, 'posts');
+  const hasPosts = readsField(definition.fields, 'posts');
   return bundleOf({
     system,
     definition,
@@ -117,7 +136,7 @@ async function bundleOfSystem(
     trainedClaims: manifest.trainedClaims,
     experiment,
     training,
-    identities: { trained: identitiesIn(bundleFiles.trained), tested: identitiesIn(bundleFiles.tested) },
+    identities: agent,
     golden,
     result,
   });

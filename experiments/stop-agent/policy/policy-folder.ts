@@ -16,10 +16,9 @@ import { taskOfLabel } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { threadIdentity } from '../../../src/data/thread-identity.ts';
 import { diskError, InputError } from '../../../src/errors.ts';
-import { missingPath } from '../../../src/missing-path.ts';
+import { missingRun } from '../../../src/missing-path.ts';
 import { judgePostsBy } from '../../judging/judge-posts.ts';
 import type { PrefixJudge } from '../../judging/judge-single-prefixes.ts';
-
 import { deployedRun, evaluatedRun } from '../shipped-run.ts';
 
 /*
@@ -34,11 +33,12 @@ export const policyFolderName = 'policy';
 export interface OpenedPolicy extends Policy {
   /** The folder of the bundle. */
   readonly folder: string;
-  /** Identities of the threads that it learnt from. */
+  /** Identities of the threads that it learnt from, and of those that its training tested or calibrated it on. */
   readonly trained: ReadonlySet<string>;
+  readonly tested: ReadonlySet<string>;
   /** The gold label of a thread; null where it has none. */
   goldOf(thread: Thread): string | null;
-  /** Whether the policy learnt from the thread, or was tested or calibrated on it by its training. */
+  /** Whether the thread is in `trained` or `tested`. */
   isFamiliar(thread: Thread): boolean;
   /** Puts a guarantee in the place of the present one. Decisions of this object stay as they are. */
   writeGuarantee(guarantee: Guarantee): Promise<void>;
@@ -72,6 +72,7 @@ export async function openPolicy(
     folder: bundle,
     goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
     trained,
+    tested,
     isFamiliar: (thread) => trained.has(threadIdentity(thread)) || tested.has(threadIdentity(thread)),
     writeGuarantee: (guarantee) => guaranteeInBundle(bundle, guarantee),
   };
@@ -90,8 +91,7 @@ export function findPolicy(folder: string): string | null {
 export function policyFolder(folder: string): string {
   const bundle = findPolicy(folder);
   if (bundle !== null) return bundle;
-  if (!existsSync(folder))
-    throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
+  if (!existsSync(folder)) throw new InputError(missingRun(folder));
   const remedy = existsSync(join(folder, 'config.json'))
     ? 'a run of a stop agent has one when it is finished, unless a sweep keeps results alone; give the same `earshot train` again'
     : 'give a folder that `earshot train` or `earshot export` made';

@@ -11,7 +11,7 @@ import { policyCard } from '../../../checkpoints/policy/policy-card.ts';
 import { extremeStates, joinedStates, randomStates } from '../../../checkpoints/policy/probe-states.ts';
 import type { PolicyProjection } from '../../../checkpoints/policy/read-weights.ts';
 import { policyStates, replay } from '../../../checkpoints/policy/replay.ts';
-import { columnsOf, type FieldName } from '../../../checkpoints/policy/state-fields.ts';
+import { columnsOf, readsField } from '../../../checkpoints/policy/state-fields.ts';
 import { bundleContents, weightsFile } from '../../../checkpoints/policy/write-bundle.ts';
 import { provenance } from '../../../checkpoints/run-record.ts';
 import { floatsToBase64 } from '../../../src/base64-floats.ts';
@@ -104,9 +104,6 @@ export async function bundleOf(policy: TrainedPolicy): Promise<ReadonlyMap<strin
 
 const pythonReader = new URL('../../../checkpoints/policy/earshot_policy.py', import.meta.url);
 
-/** Posts of a golden thread: enough to notice a difference, few enough to decide at every start. */
-export const goldenPosts = 20;
-
 /** Decisions of a policy about threads, one per line, with all their states. Ties are left out. */
 function goldenLines(
   threads: readonly ReadThread[],
@@ -194,12 +191,8 @@ function manifestOf(policy: TrainedPolicy, unicode: string): Omit<Manifest, 'sha
   };
 }
 
-export function readsField({ fields }: Pick<PolicyDefinition, 'fields'>, name: FieldName): boolean {
-  return fields.some((field) => field.name === name);
-}
-
-function readsStudent(definition: PolicyDefinition): boolean {
-  return readsField(definition, 'student') || readsField(definition, 'student confidence');
+function readsStudent({ fields }: PolicyDefinition): boolean {
+  return readsField(fields, 'student') || readsField(fields, 'student confidence');
 }
 
 function placedFields({ fields }: PolicyDefinition): Manifest['state']['fields'] {

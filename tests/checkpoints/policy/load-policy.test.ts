@@ -211,7 +211,7 @@ describe('a bundle that is not what was exported', () => {
   it('is refused when it is something else', async () => {
     const folder = await smallBundle();
     writeFileSync(join(folder, bundleFiles.manifest), '{}');
-    await expect(loadPolicy(sourceOf(folder))).rejects.toThrow('manifest.json is not the manifest of a bundle');
+    await expect(loadPolicy(sourceOf(folder))).rejects.toThrow('manifest.json is not the manifest of a policy');
     const later = await smallBundle({ manifest: JSON.parse('{ "formatVersion": 99 }'), golden: [] });
     await expect(loadPolicy(sourceOf(later))).rejects.toThrow(
       'the bundle was made by Earshot 0.0.0 in format 99, and this version reads format 4; export the run again',

@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportPolicy } from '../../../experiments/stop-agent/policy/export-policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { earshot, tiny, writeExperiment } from './command-line.ts';
@@ -140,6 +141,23 @@ describe('calibrate', () => {
     expect(card.match(/^Guarantee: /gm)).toHaveLength(1);
     expect(card).toContain('at most 30%');
     expect((await earshot(['decide', 'fresh.jsonl', '--policy', 'twice'], { cwd })).code).toBe(0);
+  });
+
+  it('is kept where a training ships the same policy again, and goes with another one', async () => {
+    const out = join(cwd, 'shipped');
+    const ship = (system?: string) => exportPolicy({ run: join(cwd, run), system, out, force: true, keepsSame: true });
+    await ship('first post');
+    expect((await calibrate('shipped', '--threads', 'fresh.jsonl', '--risk-level', '0.5')).code).toBe(0);
+    const guarantee = () => json(readFileSync(join(out, 'manifest.json'), 'utf8')).guarantee;
+    const before = guarantee();
+    expect(before).toMatchObject({ level: 0.5 });
+    await ship('first post');
+    expect(guarantee()).toEqual(before);
+    await ship('first 4 posts');
+    expect(guarantee()).toBeNull();
+    // What is no policy is left alone.
+    writeFileSync(join(out, 'manifest.json'), json(readFileSync(join(out, 'manifest.json'), 'utf8')).sha256);
+    await expect(ship('first post')).rejects.toThrow('is not empty');
   });
 
   it('says of a thread whose claim looks unlike the calibration threads that nothing is guaranteed', async () => {

@@ -7,6 +7,9 @@ import { runCommandLine } from '../../../experiments/cli/main.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { type Outcome, outputOf } from '../../child-output.ts';
 import { makeThread } from '../../src/data/fixtures.ts';
+import { tiny } from './tiny.ts';
+
+export { tiny };
 
 export interface Started {
   readonly outcome: Promise<Outcome>;
@@ -135,29 +138,6 @@ export function logged(run: string): number {
   const path = join(run, 'metrics.jsonl');
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0;
 }
-
-/** Settings that train in a second; JSON is YAML. */
-export const tiny = {
-  name: 'tiny',
-  seeds: [1],
-  backend: 'wasm',
-  data: { synthetic: { threads: 60, seed: 1 } },
-  split: { detector: 20, demonstrations: 12, environment: 12, test: 16 },
-  encoder: { name: 'hashing', dimensions: 32 },
-  detector: { characterWeights: [1], l2: [1e-3], folds: 2 },
-  agent: {
-    iterations: 4,
-    hidden: 8,
-    imitation: {
-      discriminator: { hidden: 8, batchSize: 16, epochs: 1, warmupIterations: 0 },
-      ppo: { stepsPerIteration: 32, epochs: 1, minibatches: 1 },
-    },
-    // Of the baseline beside it, too.
-    behaviorCloning: { epochs: 2 },
-  },
-  checkpointEvery: 2,
-  evaluation: { resamples: 20, firstPosts: [1, 4], hours: [1], confidences: [0.8] },
-};
 
 /** Writes an experiment file; what is given replaces whole parts of the tiny one. */
 export function writeExperiment(path: string, parts: Record<string, unknown> = {}): void {

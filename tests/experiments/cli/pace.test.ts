@@ -22,6 +22,15 @@ it('counts from where the work is first seen, and needs a while', () => {
   expect(rates(meter, { from: 200, count: 4, ms: 100 })).toEqual([null, 10, 10, 10]);
 });
 
+it('says nothing of the first hundredths of an item, before which all is made ready', () => {
+  const meter = paceMeter();
+  meter.see(0);
+  vi.advanceTimersByTime(8000);
+  expect(meter.see(1 / 600)).toBeNull();
+  vi.advanceTimersByTime(1000);
+  expect(meter.see(0.5)).not.toBeNull();
+});
+
 it('forgets what went faster at first, such as answers that were there', () => {
   const meter = paceMeter();
   meter.see(0);

@@ -7,8 +7,9 @@ import { runsBelow } from '../../../experiments/run/runs-below.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Outcome } from '../../child-output.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { tinySweep, writeSweep } from '../sweep/tiny-sweep.ts';
+import { writeSweep } from '../sweep/tiny-sweep.ts';
 import { earshot, logged, startProcess, tiny, until } from './command-line.ts';
+import { tinySweep } from './tiny.ts';
 
 const resultFiles = ['trials.csv', 'trials.json', 'trials.parquet', 'report.md', 'report.json'];
 
