@@ -25,15 +25,27 @@ describe('EARD’s Eq. 5 at ε = 0.1', () => {
 });
 
 describe('EARD’s Eq. 6', () => {
-  const random = Random.seeded({ seed: 1, purpose: 'ppo' });
-  const parameters = parametersOf(createPolicyValue({ inputs: 2, actions: 2, hidden: 3, hasCritic: true, random }));
-  const observations = tf.tensor2d([1, 2, -1, 0.5, 0, 3], [3, 2]);
   const returns = [2, -1, 0.5];
+
+  // Tensors belong to the backend that `beforeAll` starts, so none is made before.
+  let parameters: Parameters<typeof ppoLoss>[0];
+  let observations: tf.Tensor2D;
+  beforeAll(() => {
+    const random = Random.seeded({ seed: 1, purpose: 'ppo' });
+    parameters = parametersOf(createPolicyValue({ inputs: 2, actions: 2, hidden: 3, hasCritic: true, random }));
+    observations = tf.tensor2d([1, 2, -1, 0.5, 0, 3], [3, 2]);
+  });
 
   function valueLoss({ oldValues, valueClip }: { oldValues: readonly number[]; valueClip: number }): number {
     const zeros = column(0, 0, 0);
     const oneHotActions = tf.tensor2d([1, 0, 1, 0, 1, 0], [3, 2]);
-    const batch = { observations, oneHotActions, oldLogProbabilities: zeros, advantages: zeros, policyWeights: zeros };
+    const batch = {
+      observations,
+      oneHotActions,
+      oldLogProbabilities: zeros,
+      advantages: zeros,
+      policyWeights: zeros,
+    };
     const coefficients = { clip: column(0.1), entropy: column(0), value: column(1), valueClip: column(valueClip) };
     return ppoLoss(
       parameters,
