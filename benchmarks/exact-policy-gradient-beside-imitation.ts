@@ -5,8 +5,8 @@
  *   node --import tsx benchmarks/exact-policy-gradient-beside-imitation.ts --data threads.jsonl [--task rumor] [--seeds 41,42]
  *     [--detector 150] [--iterations 1000] [--runs runs]
  *
- * The first is imitation with its defaults; the second sees eight components of the mean of the posts instead; the third sees its
- * detector's judgements and climbs the exact expected return, as in experiments/recipes/asking.yaml.
+ * The first is imitation with its defaults; the second sees its detector's judgements and climbs the exact expected return, as in
+ * experiments/recipes/asking.yaml.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -55,10 +55,6 @@ const trainings = {
       maxPosts: 30,
       task: { learningRate: 0.01, delayCost: 0.4, environment: 'pseudo-labelled' },
     },
-  },
-  'imitation, 8 components of the mean': {
-    state: { posts: 'mean', components: 8 },
-    agent: { iterations, maxPosts: 30 },
   },
   'imitation, paper': { state: {}, agent: { iterations, maxPosts: 30 } },
 };

@@ -57,11 +57,11 @@ const url = `http://127.0.0.1:${port}`;
 /** Writes a bundle again with a policy that never stops, so that threads stay open. What a post costs stays as it was. */
 async function writeNeverStopping(bundle: string, out: string): Promise<void> {
   const manifest = await readManifest(readFileSync(join(bundle, bundleFiles.manifest), 'utf8'));
-  const { network, projection } = readWeights(readFileSync(join(bundle, bundleFiles.weights)), manifest.state);
+  const network = readWeights(readFileSync(join(bundle, bundleFiles.weights)), manifest.state);
   network.layers.b3.set([100, -100]);
   const { files: listed, sha256: _, ...rest } = manifest;
   const files = Object.fromEntries(Object.keys(listed).map((name) => [name, readFileSync(join(bundle, name))]));
-  const replaced = { [bundleFiles.weights]: weightsFile(network, projection), [bundleFiles.golden]: '' };
+  const replaced = { [bundleFiles.weights]: weightsFile(network), [bundleFiles.golden]: '' };
   writeBundle(out, await bundleContents({ manifest: rest, files: { ...files, ...replaced } }));
 }
 

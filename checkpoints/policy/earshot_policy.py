@@ -625,7 +625,7 @@ class Thread:
             self.posts.pop()
             raise
         seen = Seen(
-            self.policy.embedding_of(post[0]) if self.policy.embeds else None,
+            self.policy.encoder.encode(post[0]) if self.policy.embeds else None,
             self.read_student(post) if self.read_student else None,
             judgement,
         )
@@ -696,12 +696,10 @@ class Policy:
         self.reads_texts = self.manifest["readsTexts"]
         self.labels, self.alerts = self.manifest["task"]["labels"], self.manifest["task"].get("alerts")
         self.embeds = any(field["name"] == "posts" for field in state["fields"])
-        self.encoder = self.projection = None
+        self.encoder = None
         if self.embeds and self.reads_texts:
             self.encoder = HashingEncoder(self.manifest["encoder"], characters)
-            if state["isProjected"]:
-                self.projection = read_array(self.bytes(self.manifest["weights"]), "projection").astype(np.float64)
-            self.continued = self.embedding_of(state["previousActions"]["continue"])
+            self.continued = self.encoder.encode(state["previousActions"]["continue"])
         student, detector = self.manifest["student"], self.manifest["detector"]
         self.student = PrefixReader(self.json(student), characters) if student and self.reads_texts else None
         self.detector = PrefixReader(self.json(detector), characters) if detector else None
@@ -817,10 +815,6 @@ class Policy:
 
         return judge
 
-    def embedding_of(self, text):
-        row = self.encoder.encode(text)
-        return row if self.projection is None else (row.astype(np.float64) @ self.projection).astype(np.float32)
-
     def out_of_distribution(self, claim):
         """1 - the cosine of the claim with those of the guarantee, or without one those trained on; and whether hardly any of them has as much."""
         if not self.region:
@@ -870,14 +864,6 @@ class Policy:
 
     def json(self, name):
         return json.loads(self.bytes(name))
-
-
-def read_array(content, name):
-    """An array of 32-bit floats of a safetensors file."""
-    start = 8 + int.from_bytes(content[:8], "little")
-    entry = json.loads(content[8:start])[name]
-    first, last = (start + offset for offset in entry["data_offsets"])
-    return np.frombuffer(content[first:last], "<f4").reshape(entry["shape"])
 
 
 def posts_of(given):
@@ -937,8 +923,8 @@ def read_manifest(folder):
         raise BundleError("manifest.json is not the manifest of a bundle")
     check_digest("manifest.json", text[:start] + b"0" * 64 + text[start + 64 :], text[start : start + 64].decode())
     manifest = json.loads(text)
-    if (manifest["format"], manifest["formatVersion"]) != ("earshot-bundle", 4):
-        raise BundleError(f"manifest.json has format version {manifest['formatVersion']}, and this program reads 4; export the run again")
+    if (manifest["format"], manifest["formatVersion"]) != ("earshot-bundle", 5):
+        raise BundleError(f"manifest.json has format version {manifest['formatVersion']}, and this program reads 5; export the run again")
     return manifest
 
 

@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { InputError } from '../../src/errors.ts';
 import { likeliest } from '../../src/likeliest.ts';
-import { projected } from '../../src/tensor/projection.ts';
 import { type AuditDraw, auditedThread } from './audit.ts';
 import type { Audit } from './audit-schema.ts';
 import { calibratedOn, claimIdentity } from './calibrated-on.ts';
@@ -208,23 +207,18 @@ async function partsOf({ manifest, file, text }: Bundle, source: PolicySource): 
   const { state, task, queries, limits, threshold } = manifest;
   const model = async (name: string | null) =>
     name === null ? null : prefixReader(parseBundleJson(await text(name), { name, schema: bundledModelSchema }));
-  const weights = manifest.weights === null ? null : readWeights(await file(manifest.weights), state);
+  const network = manifest.weights === null ? null : readWeights(await file(manifest.weights), state);
   const student = await model(manifest.student);
   const detector = await model(manifest.detector);
-  const embedTexts = source.embed ?? bundledEncoder(manifest);
-  const projection = weights?.projection ?? null;
-  const embed =
-    embedTexts === null || projection === null
-      ? embedTexts
-      : async (texts: readonly string[]) => projected(await embedTexts(texts), projection);
+  const embed = source.embed ?? bundledEncoder(manifest);
   const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
   const continued = (await embed?.([state.previousActions.continue])) ?? new Float32Array(dimensions);
   const names = state.fields.map(({ name }) => name);
-  const posts = { dimensions, pooling: state.pooling, continued, components: projection?.components ?? null };
+  const posts = { dimensions, pooling: state.pooling, continued };
   const fields = stateFields(names, { labels: task.labels, posts });
   checkColumns(fields, manifest);
   const score: PolicyDefinition['score'] =
-    weights === null ? (states) => states.slice() : (states) => stopProbabilitiesOf(weights.network, states);
+    network === null ? (states) => states.slice() : (states) => stopProbabilitiesOf(network, states);
   const readsStudent = names.some((name) => name.startsWith('student'));
   return {
     definition: { task, fields, queries, limits, threshold, score },

@@ -9,7 +9,7 @@ import { fieldNames } from './state-fields.ts';
 /* `manifest.json` describes a bundle for programs. zod/mini, because the reader also runs in browsers. */
 
 export const bundleFormat = 'earshot-bundle';
-export const bundleFormatVersion = 4;
+export const bundleFormatVersion = 5;
 
 export const bundleFiles = {
   manifest: 'manifest.json',
@@ -54,8 +54,6 @@ const manifestSchema = z.object({
     fields: z.array(z.object({ name: z.enum(fieldNames), from: z.int(), count: z.int(), meaning: z.string() })),
     /** How the embeddings of the posts read become one vector. */
     pooling: z.enum(postPoolings),
-    /** Whether embeddings are projected first, by the array `projection` of the weights. */
-    isProjected: z.boolean(),
     previousActions: z.object({ continue: z.string(), stop: z.string() }),
   }),
   queries: z.object({

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 import { InputError } from '../../src/errors.ts';
-import type { Projection } from '../../src/tensor/projection.ts';
 import { bundleFiles, parseBundleJson } from './manifest.ts';
 import { actionCount, type PolicyNetwork } from './network.ts';
 
@@ -11,15 +10,12 @@ const tensorSchema = z.object({
 });
 const headerSchema = z.record(z.string(), z.union([tensorSchema, z.record(z.string(), z.string())]));
 
-/** The projection of embeddings before they are read. */
-export type PolicyProjection = Pick<Projection, 'inputs' | 'components' | 'weights'>;
-
 /**
  * Reads `policy.safetensors`.
  * @param options.columns numbers per state
  * @throws InputError if an array is missing, or its size does not fit the states
  */
-export function readWeights(file: Uint8Array, { columns }: { columns: number }) {
+export function readWeights(file: Uint8Array, { columns }: { columns: number }): PolicyNetwork {
   const name = bundleFiles.weights;
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const start = 8 + Number(view.getBigUint64(0, true));
@@ -30,10 +26,10 @@ export function readWeights(file: Uint8Array, { columns }: { columns: number }) 
       throw new InputError(`${name} holds no ${dtype} array ${array}; export the run again with this version`);
     const [from, to] = entry.data.data_offsets;
     // Copied, because an array's offset in the file need not be a multiple of its element size.
-    return { shape: entry.data.shape, bytes: new Uint8Array(file.subarray(start + from, start + to)).buffer };
+    return new Uint8Array(file.subarray(start + from, start + to)).buffer;
   };
-  const floats = (array: string) => new Float32Array(bytesOf(array, 'F32').bytes);
-  const doubles = (array: string) => new Float64Array(bytesOf(array, 'F64').bytes);
+  const floats = (array: string) => new Float32Array(bytesOf(array, 'F32'));
+  const doubles = (array: string) => new Float64Array(bytesOf(array, 'F64'));
   const b1 = floats('b1');
   const network: PolicyNetwork = {
     hidden: b1.length,
@@ -45,7 +41,5 @@ export function readWeights(file: Uint8Array, { columns }: { columns: number }) 
     throw new InputError(
       `${name} and the manifest disagree: states of ${columns} numbers and ${b1.length} hidden units, but w1 holds ${layers.w1.length}`,
     );
-  if (header.projection === undefined) return { network, projection: null };
-  const [inputs, components] = bytesOf('projection', 'F32').shape;
-  return { network, projection: { inputs, components, weights: floats('projection') } };
+  return network;
 }

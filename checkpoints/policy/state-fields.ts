@@ -44,8 +44,6 @@ export interface FieldSettings {
     readonly pooling: PostPooling;
     /** The embedding of the text "Continue.". */
     readonly continued: Float32Array;
-    /** The number of principal components, which is then `dimensions`; null for whole embeddings. */
-    readonly components: number | null;
   } | null;
 }
 
@@ -92,12 +90,10 @@ const pooledInWords = {
 const definitions: Readonly<Record<FieldName, (settings: FieldSettings) => Omit<StateField, 'name'>>> = {
   posts({ posts }) {
     if (posts === null) throw new Error('the field "posts" needs an embedding');
-    const { dimensions, pooling, continued, components } = posts;
-    const projected =
-      components === null ? '' : `; each embedding is projected to ${components} principal components first`;
+    const { dimensions, pooling, continued } = posts;
     return {
       count: dimensions,
-      meaning: `${pooledInWords[pooling]}; after the first post, the embedding of the text of the previous action is added${projected}`,
+      meaning: `${pooledInWords[pooling]}; after the first post, the embedding of the text of the previous action is added`,
       open() {
         const pool = growingPool({ dimensions, pooling });
         let read = 0;

@@ -9,7 +9,6 @@ import { type Guarantee, stopRuleInWords } from './guarantee.ts';
 import { bundleFiles, bundleFormat, manifestText, readManifest, sha256Hex } from './manifest.ts';
 import { actionCount, columnsOfNetwork, type PolicyNetwork } from './network.ts';
 import { cardWithGuarantee } from './policy-card.ts';
-import type { PolicyProjection } from './read-weights.ts';
 
 /** Adds `manifest.json`, which has the hash of each file except the card, to the files of a bundle. */
 export async function bundleContents(options: {
@@ -79,17 +78,14 @@ export async function guaranteeInBundle(folder: string, guarantee: Guarantee): P
   }
 }
 
-/** Writes the network, the moments in double precision and any projection of embeddings as safetensors. */
-export function weightsFile(network: PolicyNetwork, projection: PolicyProjection | null = null): Buffer {
+/** Writes the network, and the moments in double precision, as safetensors. */
+export function weightsFile(network: PolicyNetwork): Buffer {
   const { hidden, layers, moments } = network;
   const { mean, variance } = moments;
   return tensorFile({
     arrays: {
       mean: { shape: [mean.length], data: mean },
       variance: { shape: [variance.length], data: variance },
-      ...(projection !== null && {
-        projection: { shape: [projection.inputs, projection.components], data: projection.weights },
-      }),
       w1: { shape: [columnsOfNetwork(network), hidden], data: layers.w1 },
       b1: { shape: [hidden], data: layers.b1 },
       w2: { shape: [hidden, hidden], data: layers.w2 },

@@ -29,7 +29,6 @@ function monitorOptions() {
       amount,
       24 * 7,
     )
-    .option('--picture <file>', 'write the share that changed, its interval and the e-value over time as SVG')
     .addOption(
       new Option(
         '--adapt',
@@ -58,7 +57,7 @@ async function monitor(
   folder: string,
   options: OptionsOf<typeof monitorOptions> & { files: readonly string[]; terminal: Terminal },
 ): Promise<void> {
-  const { files, alarmLevel, quiet, picture, json = false, terminal } = options;
+  const { files, alarmLevel, quiet, json = false, terminal } = options;
   const [{ openPolicy }, { readAudits }, { monitored }] = await Promise.all([
     import('../stop-agent/policy/policy-folder.ts'),
     import('../stop-agent/audit-file.ts'),
@@ -78,13 +77,6 @@ async function monitor(
   const { alerts } = policy.definition.task;
   const watched = { policy: digest, guarantee, alerts, quietMs: quiet * 3_600_000, now: new Date() };
   const monitoring = monitored(audits, { ...watched, alarmLevel });
-  if (picture !== undefined) {
-    const [{ monitorPicture }, { writeFileAtomically }] = await Promise.all([
-      import('../stop-agent/monitor-picture.ts'),
-      import('../../src/atomic-file.ts'),
-    ]);
-    writeFileAtomically(picture, await monitorPicture(monitoring, { ...guarantee, alarmLevel }));
-  }
   if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...monitoring });
   else stdout.write(await monitorText(monitoring, { guarantee, alarmLevel }));
   const changed = await answered(audits, { ...options, watched, alarm: monitoring.alarm, policy });

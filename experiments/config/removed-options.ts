@@ -26,6 +26,12 @@ const removedOptions: readonly (readonly [option: string, value: string | null, 
     null,
     'removed in 0.3.0, because the preset paper is the only one left; leave the option out to get it',
   ],
+  ['state.components', null, 'removed in 0.3.0, because no result recommends it; leave the option out'],
+  [
+    'state.querySchedule.name',
+    'best',
+    'removed in 0.3.0, because agents on a chosen schedule were not above rules; name one, such as geometric',
+  ],
   [
     'backend',
     'webgpu',

@@ -9,7 +9,6 @@ import type { EpochSelection } from '../../trainers/selector/jsdrv.ts';
 import type { Decided } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
-import type { StancePost } from './report/stance-picture.ts';
 import { taskScoresOf } from './scores.ts';
 
 /*
@@ -164,18 +163,4 @@ function rounded(value: number): number {
 /** @throws InputError for a missing or damaged file */
 export function readLastSelection(directory: string): LastSelectionItem[] {
   return readJsonLines(join(directory, fileName), lineSchema);
-}
-
-export function stancePosts({ selection, claims, threads }: Epoch): StancePost[] {
-  return selection.posts.map(({ claim, post, prediction, isRetained }) => {
-    const stance = likeliest(prediction.distribution);
-    const gold = replyStances(threads[claim])[post];
-    return {
-      text: claims[claim].posts[post],
-      stance: stanceClasses[stance],
-      explanation: prediction.explanation,
-      isRetained,
-      isRight: gold < 0 ? null : gold === stance,
-    };
-  });
 }

@@ -15,9 +15,8 @@ import { trainInDirectory } from '../run/train-in-directory.ts';
 import { trainBaseline } from './baselines.ts';
 import { selectorDataHash } from './data.ts';
 import { decideTest, type SelectorDecision, type SelectorSystem, selectorDecisionSchema } from './decisions.ts';
-import { epochMetrics, stancePosts, writeLastSelection } from './epoch-record.ts';
+import { epochMetrics, writeLastSelection } from './epoch-record.ts';
 import { testedAndHeldOut } from './protocol.ts';
-import { stancePicture, stancePictureFile } from './report/stance-picture.ts';
 import { selectorResult, unfinishedRun } from './result.ts';
 import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
 import { freshSettings, type SelectorTrial, selectorIdentity } from './selector-resources.ts';
@@ -113,7 +112,7 @@ async function trainLogged(
   { run, trainer }: { run: RunDirectory; trainer: SelectorTrainer },
 ): Promise<Record<string, number> | null> {
   const { training } = trainer;
-  const { claims, seed } = training.settings;
+  const { claims } = training.settings;
   const threads = shared.data.train;
   const lastPath = join(directory, 'last-epoch.json');
   const isFinished = await trainInDirectory(trainer, {
@@ -126,17 +125,7 @@ async function trainLogged(
       if (selection === null) return trained;
       const metrics = epochMetrics({ selection, claims, threads });
       writeFileAtomically(lastPath, `${JSON.stringify(metrics)}\n`);
-      if (trainer.iteration >= trainer.iterations) {
-        writeLastSelection(directory, { selection, claims, threads });
-        const { encoder } = shared;
-        const picture = await stancePicture({
-          posts: stancePosts({ selection, claims, threads }),
-          embed: (texts) => encoder.encode(texts),
-          dimensions: encoder.dimensions,
-          seed,
-        });
-        writeFileAtomically(join(directory, stancePictureFile), `${JSON.stringify(picture)}\n`);
-      }
+      if (trainer.iteration >= trainer.iterations) writeLastSelection(directory, { selection, claims, threads });
       return metrics;
     },
   });

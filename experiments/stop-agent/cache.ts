@@ -17,19 +17,17 @@ export interface Cache extends DetectorCache {
   readonly embeddings: EmbeddingStore;
   readonly annotations: AnnotationStore;
   readonly students: string;
-  readonly projections: string;
 }
 
 export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
   const embeddings = join(directory, 'embeddings');
   const encoder = await createEncoder(experiment.encoder);
-  for (const kind of ['students', 'projections']) makeFolder(join(directory, kind));
+  makeFolder(join(directory, 'students'));
   return {
     ...openDetectorCache(directory),
     embeddings: await EmbeddingStore.open({ encoder, directory: embeddings }),
     annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
     students: join(directory, 'students'),
-    projections: join(directory, 'projections'),
   };
 }
 

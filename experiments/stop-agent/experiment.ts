@@ -14,7 +14,7 @@ import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import { taskNamed, taskSchema } from '../config/own-task.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
 import { costsSchema, unknownLabels } from './costs.ts';
-import { schedulesOf, stateSchema } from './state-options.ts';
+import { stateSchema } from './state-options.ts';
 
 const splitSchema = z
   .strictObject({
@@ -234,8 +234,6 @@ export const experimentSchema = z
       problem(['evaluation', 'part'], 'cross-fitting has no development part; name one in split, or leave this out');
     if (state.posts === 'none' && !state.student && !state.observesDetector)
       problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
-    if (state.posts === 'none' && state.components !== null)
-      problem(['state', 'components'], 'posts are left out, so there is nothing to project; leave components out, too');
     if (!state.observesDetector && (state.actsAt !== 'every-post' || state.querySchedule.name !== 'every'))
       problem(
         ['state', 'observesDetector'],
@@ -267,13 +265,12 @@ export const experimentSchema = z
       );
     if (!state.observesDetector || !('file' in detector)) return;
     const judged = new Set(scheduledLengths({ schedule: detector.schedule, posts: maxJudgedPosts }));
-    const unjudged = schedulesOf(state.querySchedule).flatMap((schedule) =>
-      queriedLengths({ schedule, posts: maxJudgedPosts }).filter((length) => !judged.has(length)),
-    );
-    if (unjudged.length > 0)
+    const queried = queriedLengths({ schedule: state.querySchedule, posts: maxJudgedPosts });
+    const unjudged = queried.find((length) => !judged.has(length));
+    if (unjudged !== undefined)
       problem(
         ['detector', 'schedule'],
-        `state.querySchedule queries ${unjudged[0]} posts, which this schedule leaves out; judge every prefix that the agent may query`,
+        `state.querySchedule queries ${unjudged} posts, which this schedule leaves out; judge every prefix that the agent may query`,
       );
   })
   .describe('an experiment: one question, its data, its agent, its seeds');

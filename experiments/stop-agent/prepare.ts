@@ -5,7 +5,6 @@ import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import type { Projection } from '../../src/tensor/projection.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { StopCost, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
@@ -15,14 +14,10 @@ import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeForTraining, trainedOrFromFile } from './judge-for-training.ts';
 import { type ExperimentData, loadParts, type Parts } from './parts.ts';
 import { agentQueries } from './policy-settings.ts';
-import { projectionOf } from './projection.ts';
-import { chooseSchedule } from './query-schedule.ts';
 import { type StateMaterials, stateIdentityOf, statesOf } from './states.ts';
 
 export interface PreparedTrial extends TrialMaterial {
   readonly student: Student | null;
-  /** Null where the agent sees posts whole, or none. */
-  readonly projection: Projection | null;
   /** When the detector is queried while the agent reads; null where the agent does not observe it. */
   readonly schedule: PrefixSchedule | null;
   readonly problem: StopProblem;
@@ -82,32 +77,28 @@ export async function prepareTrial(
         onProgress: (done, total) => context.onProgress('training the student', done, total),
       })
     : null;
-  const projection = await projectionOf([...parts.demonstrations, ...parts.environment], { experiment, cache });
-  const materials = { experiment, cache, student, projection };
-  const problemOf = (schedule: PrefixSchedule | null) =>
-    buildStopProblem({
-      demonstrations: parts.demonstrations,
-      environment: roams(experiment) ? parts.environment : [],
-      sequences,
-      task,
-      tableOf: (threads) => statesOf(threads, { ...materials, schedule, sequences }),
-      queriesAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: experiment.maxJudgedPosts }).length,
-      costOf: costOfStops(experiment, schedule),
-      config: experiment.agent,
-      seed,
-    });
-  const schedule = await chooseSchedule(experiment, { problemOf, seed, context });
+  const schedule = experiment.state.observesDetector ? experiment.state.querySchedule : null;
+  const materials = { experiment, cache, student, schedule };
 
   return {
     parts,
     detector,
     student,
-    projection,
     sequences,
     schedule,
-    problem: await problemOf(schedule),
-    materials: { ...materials, schedule },
-    stateIdentity: stateIdentityOf({ ...materials, schedule }),
+    problem: await buildStopProblem({
+      demonstrations: parts.demonstrations,
+      environment: roams(experiment) ? parts.environment : [],
+      sequences,
+      task,
+      tableOf: (threads) => statesOf(threads, { ...materials, sequences }),
+      queriesAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: experiment.maxJudgedPosts }).length,
+      costOf: costOfStops(experiment, schedule),
+      config: experiment.agent,
+      seed,
+    }),
+    materials,
+    stateIdentity: stateIdentityOf(materials),
     hashes: {
       data: data.hash,
       embeddings: cache.embeddings.identityHash,

@@ -1,28 +1,8 @@
 import { z } from 'zod';
 import { studentFittings, studentTargets } from '../../experts/detectors/local/student.ts';
 import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
-import { type PrefixSchedule, prefixSchedules } from '../../experts/prefix-schedule.ts';
+import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { postPoolings } from '../../src/data/post-pooling.ts';
-
-/** The posts at which a detector-aware agent queries its detector. */
-const queryScheduleSchema = z
-  .discriminatedUnion('name', [
-    ...prefixSchedules,
-    z.strictObject({
-      name: z
-        .literal('best')
-        .describe('geometric, with the start and factor that return most on the demonstration threads'),
-      starts: z.array(z.int().min(1)).min(1).default([1, 2, 4]).describe('posts of the first judged prefix'),
-      factors: z
-        .array(z.number().gt(1))
-        .min(1)
-        .default([1.5, 2, 3])
-        .describe("ratios of a judged prefix's length to the previous one's"),
-    }),
-  ])
-  .default({ name: 'every' })
-  .describe('with observesDetector, the posts at which the detector is queried while the agent reads');
-type QuerySchedule = z.infer<typeof queryScheduleSchema>;
 
 export const stateSchema = z
   .strictObject({
@@ -31,14 +11,6 @@ export const stateSchema = z
       .default('sum')
       .describe(
         'how the embeddings of the k posts seen become one vector, to which the previous action’s is added: their sum, as in the published code; their mean, or their sum over √k (sqrt), each with ln k beside it; none: leave posts and action out',
-      ),
-    components: z
-      .int()
-      .min(1)
-      .nullable()
-      .default(null)
-      .describe(
-        'the agent sees so many principal components of those vectors, fitted on the demonstration and environment threads, in place of all their numbers; null for all. What tells the previous action apart may get lost',
       ),
     student: z
       .boolean()
@@ -71,7 +43,9 @@ export const stateSchema = z
       .describe(
         'the agent sees the last judgement of its detector (log-odds, their size, how long ago, for how many judgements in a row), and how many posts it has seen',
       ),
-    querySchedule: queryScheduleSchema,
+    querySchedule: prefixScheduleSchema.describe(
+      'with observesDetector, the posts at which the detector is queried while the agent reads',
+    ),
     actsAt: z
       .enum(['every-post', 'queried-posts'])
       .default('every-post')
@@ -80,11 +54,3 @@ export const stateSchema = z
       ),
   })
   .describe('what the agent sees, and where it decides');
-
-/** The schedules that an agent may turn out to query on. */
-export function schedulesOf(schedule: QuerySchedule): PrefixSchedule[] {
-  if (schedule.name !== 'best') return [schedule];
-  return schedule.starts.flatMap((start) =>
-    schedule.factors.map((factor) => ({ name: 'geometric' as const, start, factor })),
-  );
-}

@@ -13,10 +13,9 @@ import type { StateTable } from '../../envs/state-table.ts';
 import { type Student, studentProbabilities } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { type PrefixSchedule, queriedLengths } from '../../experts/prefix-schedule.ts';
-import { canonicalJson, sha256 } from '../../src/content-hash.ts';
+import { canonicalJson } from '../../src/content-hash.ts';
 import { tellsPostCount } from '../../src/data/post-pooling.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { type Projection, projected } from '../../src/tensor/projection.ts';
 import { actionTexts, stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
 import { askedStop, decide, type SystemDecisions, type TestThread, testThreads } from './decisions.ts';
@@ -33,8 +32,6 @@ export interface StateMaterials {
   readonly experiment: Experiment;
   readonly cache: Cache;
   readonly student: Student | null;
-  /** To the principal components of pooled posts; null where the agent sees posts whole, or none. */
-  readonly projection: Projection | null;
   /** When the detector is queried while the agent reads; null where the agent does not observe it. */
   readonly schedule: PrefixSchedule | null;
 }
@@ -42,7 +39,7 @@ export interface StateMaterials {
 type Sequences = ReadonlyMap<string, JudgementSequence>;
 
 /** The fields of the agent's state. */
-function agentFields({ experiment, student, schedule }: Omit<StateMaterials, 'cache' | 'projection'>): FieldName[] {
+function agentFields({ experiment, student, schedule }: Omit<StateMaterials, 'cache'>): FieldName[] {
   const { posts } = experiment.state;
   return [
     ...(posts === 'none' ? [] : (['posts'] as const)),
@@ -52,27 +49,14 @@ function agentFields({ experiment, student, schedule }: Omit<StateMaterials, 'ca
   ];
 }
 
-/** Posts are embedded like this; projecting posts and actions is projecting their pooled vectors, because both are linear. */
-export function embedOf({ cache, projection }: Pick<StateMaterials, 'cache' | 'projection'>) {
-  const { embeddings } = cache;
-  if (projection === null)
-    return { dimensions: embeddings.dimensions, embed: (texts: readonly string[]) => embeddings.embed(texts) };
-  return {
-    dimensions: projection.components,
-    embed: async (texts: readonly string[]) => projected(await embeddings.embed(texts), projection),
-  };
-}
-
 /** Fields by name, made from the materials of a run. */
 export async function fieldsOf(names: readonly FieldName[], materials: StateMaterials): Promise<StateField[]> {
-  const { experiment, projection } = materials;
+  const { experiment, cache } = materials;
   const { labels } = taskOf(experiment);
   const { posts: pooling } = experiment.state;
   if (pooling === 'none' || !names.includes('posts')) return stateFields(names, { labels, posts: null });
-  const { dimensions, embed } = embedOf(materials);
-  const continued = await embed([actionTexts[0]]);
-  const components = projection?.components ?? null;
-  return stateFields(names, { labels, posts: { dimensions, pooling, continued, components } });
+  const continued = await cache.embeddings.embed([actionTexts[0]]);
+  return stateFields(names, { labels, posts: { dimensions: cache.embeddings.dimensions, pooling, continued } });
 }
 
 /**
@@ -85,16 +69,16 @@ export async function seenPosts(
   {
     student,
     cache,
-    projection,
     sequence,
     fields,
-  }: Pick<StateMaterials, 'student' | 'cache' | 'projection'> & {
+  }: Pick<StateMaterials, 'student' | 'cache'> & {
     sequence: JudgementSequence | undefined;
     fields: readonly Pick<StateField, 'name'>[];
   },
 ): Promise<SeenPost[]> {
-  const { embed } = embedOf({ cache, projection });
-  const embeddings = readsField(fields, 'posts') ? await embed(thread.posts.map(({ text }) => text)) : null;
+  const embeddings = readsField(fields, 'posts')
+    ? await cache.embeddings.embed(thread.posts.map(({ text }) => text))
+    : null;
   if (student === null) return seenPostsOf(thread, { sequence, embeddings, student: [] });
   const { heldOut, reader } = student;
   const rows = heldOut.get(thread.id) ?? (await studentProbabilities(reader, thread));
@@ -154,13 +138,17 @@ export async function statesOf(
   threads: readonly Thread[],
   materials: StateMaterials & { sequences: Sequences },
 ): Promise<StateTable> {
-  const { experiment, schedule, sequences } = materials;
+  const { experiment, schedule, sequences, cache } = materials;
   const { posts } = experiment.state;
+  const { embeddings } = cache;
   const names = agentFields(materials).filter((name) => name !== 'posts');
   const fields = await fieldsOf(names, materials);
   const queries = agentQueries(materials);
   return stateTableOf(threads, {
-    posts: posts === 'none' ? null : { ...embedOf(materials), pooling: posts },
+    posts:
+      posts === 'none'
+        ? null
+        : { dimensions: embeddings.dimensions, embed: (texts) => embeddings.embed(texts), pooling: posts },
     features: fields.length === 0 ? null : { count: columnsOf(fields), of: featuresOf },
     postsSeen: schedule === null ? undefined : stepsOf({ experiment, schedule }),
   });
@@ -183,12 +171,11 @@ function stepsOf({ experiment, schedule }: { experiment: Experiment; schedule: P
 }
 
 /** Identifies what states are made from. A policy makes no sense on states of another kind. */
-export function stateIdentityOf({ experiment, cache, student, projection, schedule }: StateMaterials): string {
+export function stateIdentityOf({ experiment, cache, student, schedule }: StateMaterials): string {
   return canonicalJson({
     encoder: experiment.state.posts === 'none' ? null : cache.embeddings.identityHash.slice(0, 16),
     posts: experiment.state.posts,
     student: student?.reader.options.modelSha256 ?? null,
-    ...(projection !== null && { projection: sha256([...projection.weights]) }),
     ...(schedule !== null && { judgement: { schedule, actsAt: experiment.state.actsAt } }),
   });
 }

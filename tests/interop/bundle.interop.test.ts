@@ -10,7 +10,7 @@ import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.
 import { runPython } from './python.ts';
 
 /**
- * Agents that read posts, one of them components of their mean; one whose student's confidence is part of the state, and one
+ * Agents that read posts, one of them their mean; one whose student's confidence is part of the state, and one
  * detector-aware. The student and the detector of the last two read times.
  */
 const variants = ['posts', 'pooled', 'student', 'aware'] as const;
@@ -25,7 +25,7 @@ beforeAll(async () => {
     agent: { ...tiny.agent, iterations: 20 },
     variants: {
       posts: {},
-      pooled: { state: { posts: 'mean', components: 6 } },
+      pooled: { state: { posts: 'mean' } },
       student: { state: student },
       aware: {
         detector: timed,

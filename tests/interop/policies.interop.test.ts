@@ -28,7 +28,7 @@ const exactPolicyGradient = {
 const variants = {
   imitation: { agent: { ...tiny.agent, iterations: 12 } },
   cloning: { agent: { ...tiny.agent, algorithm: 'behavior-cloning', iterations: 12 } },
-  'exact-policy-gradient': { agent: exactPolicyGradient, state: { posts: 'sqrt', components: 6, ...student } },
+  'exact-policy-gradient': { agent: exactPolicyGradient, state: { posts: 'sqrt', ...student } },
   settled: { agent: { ...tiny.agent, algorithm: 'settled', iterations: 20 }, state: { posts: 'none', ...observing } },
   deadline: {
     agent: exactPolicyGradient,

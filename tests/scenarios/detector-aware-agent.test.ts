@@ -17,8 +17,8 @@ import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { type Prefix, prefixOf, type Thread } from '../../src/data/thread.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 
-/** An agent that decides at every post and queries at some; one that decides where it queries; one whose schedule was chosen. */
-const variants = ['every-post', 'queried', 'chosen'] as const;
+/** An agent that decides at every post and queries at some; and one that decides where it queries. */
+const variants = ['every-post', 'queried'] as const;
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 const fresh = synthesizeThreads({ threads: 12, seed: 2 }).map((thread) => ({ ...thread, rumor: null, veracity: null }));
 const parsed = (text: string) => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
@@ -40,9 +40,6 @@ beforeAll(async () => {
     variants: {
       'every-post': { state: { ...state, posts: 'sum', querySchedule: doubling } },
       queried: { state: { ...state, actsAt: 'queried-posts', querySchedule: doubling } },
-      chosen: {
-        state: { ...state, actsAt: 'queried-posts', querySchedule: { name: 'best', starts: [1, 3], factors: [2] } },
-      },
     },
   });
   const trained = await earshot(['train', 'tiny.yaml'], { cwd });

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,15 +8,15 @@ import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { sourceOf } from '../checkpoints/policy/small-bundle.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 
-/** Agents that see the mean of the posts, components of their sum over √k, or components beside a student. */
+/** Agents that see the mean of the posts, their sum over √k, or their mean beside a student. */
 const states = {
   mean: { posts: 'mean' },
-  components: { posts: 'sqrt', components: 5 },
-  student: { posts: 'mean', components: 3, student: true, studentOptions: tiny.detector },
+  sqrt: { posts: 'sqrt' },
+  student: { posts: 'mean', student: true, studentOptions: tiny.detector },
 };
 /** Numbers that each network reads. */
-const widths = { mean: 32 + 1, components: 5 + 1, student: 3 + 1 + 4 };
-const names = ['mean', 'components', 'student'] as const;
+const widths = { mean: 32 + 1, sqrt: 32 + 1, student: 32 + 1 + 4 };
+const names = ['mean', 'sqrt', 'student'] as const;
 const runOf = (name: string) => `runs/tiny/${name}/seed-1`;
 const fresh = synthesizeThreads({ threads: 10, seed: 3 });
 const parsed = (text: string) => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
@@ -44,14 +44,12 @@ describe.each(names)('an agent whose states are pooled (%s)', (name) => {
     expect(byRun).toHaveLength(10);
     expect(byBundle).toEqual(byRun);
     const { manifest } = await loadPolicy(sourceOf(join(cwd, name)));
-    const { posts, components = null } = { components: null, ...states[name] };
     expect(manifest.state).toMatchObject({
       columns: widths[name],
-      pooling: posts,
-      isProjected: components !== null,
+      pooling: states[name].posts,
       fields: [
-        { name: 'posts', count: components ?? 32 },
-        { name: 'posts seen', from: components ?? 32, count: 1 },
+        { name: 'posts', count: 32 },
+        { name: 'posts seen', from: 32, count: 1 },
         ...(name === 'student' ? [{ name: 'student' }] : []),
       ],
     });
@@ -67,22 +65,8 @@ describe.each(names)('an agent whose states are pooled (%s)', (name) => {
   });
 
   it('learns from as many numbers as it says, and is finished when the command is given again', async () => {
-    const trained = JSON.parse(readFileSync(join(cwd, runOf(name), 'config.json'), 'utf8'));
-    expect(trained.state.components).toBe('components' in states[name] ? states[name].components : null);
     const { w1 } = readTensorFile(join(cwd, name, 'policy.safetensors')).arrays;
     expect(w1.shape).toEqual([widths[name], 8]);
-    const card = readFileSync(join(cwd, name, 'README.md'), 'utf8');
-    if (trained.state.components !== null)
-      expect(card).toContain(`projected to ${trained.state.components} principal components first`);
     expect(await succeed('train', 'tiny.yaml')).toContain(`\n${name} `);
   });
-});
-
-it('says what to do where there is nothing to project, or less than was asked for', async () => {
-  const none = await earshot(
-    ['train', 'tiny.yaml', '--set', 'state.posts=none', '--set', 'state.student=true', '--set', 'state.components=2'],
-    { cwd },
-  );
-  expect(none.code).toBe(1);
-  expect(none.errors).toContain('posts are left out, so there is nothing to project; leave components out, too');
 });

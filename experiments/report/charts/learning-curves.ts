@@ -38,18 +38,6 @@ rollout/mean_return | Mean return | Of an episode, in scaled rewards; they move 
 rollout/mean_logit | Mean logit of the discriminator | Above 0 it takes the agent for an expert.
 ppo/policy_loss | Policy loss | It has no level that is good.
 ppo/value_loss | Value loss | Squared error of the critic, halved.
-reward/claims | Reward of claims | Mean over the claims of an epoch.
-reward/labelledClaims | Reward of labelled claims | Against their labels.
-reward/unlabelledClaims | Reward of unlabelled claims | Against the stances of labelled ones.
-reward/posts | Reward of posts | Mean over the posts of an epoch.
-retained/posts | Posts retained | Share of those that were shown. | share
-retained/claims | Claims retained | Share of those that were shown. | share
-retained/unlabelledClaims | Unlabelled claims retained | Share of those that were shown. | share
-f1/veracityOfLabelled | Macro-F1 of machine veracities | On the labelled claims. | share
-hidden/stancePrecision | Right stances of all posts | By labels that the selector does not see. | share
-hidden/stanceRetainedPrecision | Right stances of retained posts | Above the previous chart the selection helps. | share
-hidden/veracityPrecision | Right veracities of unlabelled claims | By labels that the selector does not see. | share
-hidden/veracityRetainedPrecision | Right veracities of retained claims | Above the previous chart the selection helps. | share
 `
     .trim()
     .split('\n')
@@ -67,20 +55,17 @@ export function loggedMetrics(directory: string): readonly MetricsLine[] {
 
 /**
  * One small chart a metric: a line per run, in the colour of its variant.
- * @param options.over what is counted: iterations or epochs
- * @param options.skip metrics that are left out
  */
 export function curveCharts(
   runs: readonly { readonly variant: string; readonly seed: number; readonly metrics: readonly MetricsLine[] }[],
-  { over, skip = () => false }: { over: string; skip?: (metric: string) => boolean },
 ): Chart[] {
   const logged = new Set(runs.flatMap(({ metrics }) => Object.keys(metrics.at(-1) ?? {})));
   logged.delete('step');
   const order = [...curves.keys()];
   const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
-  const names = [...logged].filter((name) => !skip(name)).sort((a, b) => place(a) - place(b) || a.localeCompare(b));
+  const names = [...logged].sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   const variants = [...new Set(runs.map(({ variant }) => variant))];
-  const x = quantity('x', { title: over, axis: { tickCount: 4, grid: false }, scale: { nice: false } });
+  const x = quantity('x', { title: 'iteration', axis: { tickCount: 4, grid: false }, scale: { nice: false } });
   return names.map((metric) => {
     const logging = new Set(runs.flatMap((run) => (run.metrics.some((line) => metric in line) ? [run.variant] : [])));
     const legend = variants.length === 1 ? null : { values: variants.filter((variant) => logging.has(variant)) };
@@ -99,7 +84,7 @@ export function curveCharts(
       name: `curve-${metric.replace(/[^a-zA-Z0-9]+/g, '-')}`,
       title,
       caption: meaning,
-      label: `${title} over ${over}. ${lines.map(([{ details }]) => details).join('; ')}`,
+      label: `${title} by iteration. ${lines.map(([{ details }]) => details).join('; ')}`,
       spec: {
         height: 110,
         data: { values: lines.flat() },

@@ -1,9 +1,7 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import { readJsonFile } from '../../../src/json-file.ts';
 import { present } from '../../../src/present.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { curveCharts, loggedMetrics } from '../../report/charts/learning-curves.ts';
 import { readable, type VariantResults } from '../../report/kind-report.ts';
 import type { ListedItem } from '../../report/page/page-data.ts';
 import type { Block, ReportSection } from '../../report/report.ts';
@@ -13,31 +11,21 @@ import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
 import { selectorExperimentSchema } from '../experiment.ts';
 import type { SelectorResult } from '../result.ts';
 import { trainingThreads } from '../trained-selector.ts';
-import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-picture.ts';
 
 type Results = readonly VariantResults<SelectorResult>[];
 
-/** Sections that only a page has: retained items, the map of stances, every item, rewards. */
+/** Sections that only a page has: what is retained, and every item. */
 export async function selectorPages(results: Results): Promise<ReportSection[]> {
-  const runs = results.flatMap(({ variant, trials }) => trials.map((result) => ({ variant, result })));
-  const [{ variant: first, result }] = runs;
+  const [{ variant, trials }] = results;
+  const [result] = trials;
   const { folds, seed } = result;
   const folder = folderOfSelection(result);
   const selection = readLastSelection(folder);
   const { items, notes } = await listedItems(folder, selection);
   const fold = folds.length === 0 ? '' : `, ${folds[0].run}`;
   const only =
-    runs.length + folds.length > 1 &&
-    `Shown: ${first}, seed ${seed}${fold}. \`earshot report <run> --html\` writes the page of another run.`;
-  const logged = runs.map((run) => ({ ...run, seed: run.result.seed, metrics: loggedMetrics(run.result.directory) }));
-  // Shares by class are in a table.
-  const skip = (metric: string) => /^(shown\/|retained\/\w+\/|hidden\/\w+F1$)/.test(metric);
-  const maps = runs
-    .filter((run) => run.result.seed === seed)
-    .map((run, index) => {
-      const picture = readJsonFile(join(folderOfSelection(run.result), stancePictureFile), stancePictureSchema);
-      return stanceChart(picture, { name: `stances-${index + 1}`, variant: run.variant });
-    });
+    results.length + trials.length + folds.length > 2 &&
+    `Shown: ${variant}, seed ${seed}${fold}. \`earshot report <run> --html\` writes the page of another run.`;
   return [
     {
       id: 'selection',
@@ -47,7 +35,6 @@ export async function selectorPages(results: Results): Promise<ReportSection[]> 
         shareTable(selection, { kind: 'post', what: 'stance' }),
         shareTable(selection, { kind: 'claim', what: 'veracity' }),
         'Shares are of all that the last epoch showed, and of what was retained. Stances are weak labels; veracities are gold labels where there are any.',
-        { figures: maps },
       ]),
     },
     {
@@ -59,7 +46,6 @@ export async function selectorPages(results: Results): Promise<ReportSection[]> 
         { script: 'items', data: items },
       ],
     },
-    { id: 'rewards', title: 'Rewards by epoch', blocks: [{ figures: curveCharts(logged, { over: 'epoch', skip }) }] },
   ];
 }
 

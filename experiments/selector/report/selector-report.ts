@@ -166,7 +166,7 @@ function lastEpochSection(results: Results): ReportSection {
       .map(([metric, title]) => ({ name: metric, title, decimals: 3 })),
   ];
   const explained =
-    'Right ones are counted against labels that the selector does not see, where the training data has them. `earshot report --html` draws the stances of the last epoch before and after selection (`stance-picture.json` in each run’s folder).';
+    'Right ones are counted against labels that the selector does not see, where the training data has them.';
   return {
     id: 'last-epoch',
     title: 'The last epoch',

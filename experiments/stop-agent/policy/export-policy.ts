@@ -128,7 +128,6 @@ async function bundleOfSystem(
     system,
     definition,
     network,
-    projection: hasPosts ? weightsIn(folder, manifest).projection : null,
     encoder: hasPosts ? manifest.encoder : null,
     detector: modelOf('detector'),
     student: modelOf('student'),
@@ -157,7 +156,7 @@ function systemNamed(
   if (rule !== undefined) return { definition: rulePolicy(rule, experiment), network: null };
   const cloning = join(run.path, cloningFile);
   if (system === cloningName && existsSync(cloning)) {
-    const { network } = readWeights(readFileSync(cloning), agent.manifest.state);
+    const network = readWeights(readFileSync(cloning), agent.manifest.state);
     const score = (states: Float32Array) => stopProbabilitiesOf(network, states);
     return { definition: { ...agent.definition, threshold: halfway, score }, network };
   }
@@ -181,10 +180,6 @@ function filesOf(folder: string): ReadonlyMap<string, Uint8Array> {
   } catch (error) {
     throw diskError(error, { what: `read the bundle ${folder}` });
   }
-}
-
-function weightsIn(folder: string, { state }: Manifest) {
-  return readWeights(readFileSync(join(folder, bundleFiles.weights)), state);
 }
 
 function goldenIn(folder: string): Golden[] {

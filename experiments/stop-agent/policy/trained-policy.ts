@@ -50,7 +50,7 @@ export async function writeTrainedPolicy(
   { agent, result, region }: { agent: StopPolicy; result: StoredResult; region: ClaimRegion },
 ): Promise<void> {
   const { experiment, seed, prepared, run } = trial;
-  const { materials, detector, student, projection, hashes } = prepared;
+  const { materials, detector, student, hashes } = prepared;
   const { policy: place = placeOf(trial, result) } = trial;
   if (place === null) return;
   const network = policyNetwork(agent);
@@ -60,7 +60,6 @@ export async function writeTrainedPolicy(
     system: agentName,
     definition,
     network,
-    projection,
     encoder: readsField(definition.fields, 'posts') ? materials.cache.embeddings.encoderIdentity : null,
     detector: local && bundledModel(local),
     student: student && bundledModel(student.reader),

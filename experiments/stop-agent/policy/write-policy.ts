@@ -9,7 +9,6 @@ import { checkParity } from '../../../checkpoints/policy/parity.ts';
 import type { PolicyDefinition } from '../../../checkpoints/policy/policy.ts';
 import { policyCard } from '../../../checkpoints/policy/policy-card.ts';
 import { extremeStates, joinedStates, randomStates } from '../../../checkpoints/policy/probe-states.ts';
-import type { PolicyProjection } from '../../../checkpoints/policy/read-weights.ts';
 import { policyStates, replay } from '../../../checkpoints/policy/replay.ts';
 import { columnsOf, readsField } from '../../../checkpoints/policy/state-fields.ts';
 import { bundleContents, weightsFile } from '../../../checkpoints/policy/write-bundle.ts';
@@ -41,7 +40,6 @@ export interface TrainedPolicy {
   /** Null for a rule, whose state is its score. */
   readonly network: PolicyNetwork | null;
   /** Of embeddings; null where the policy sees them whole, or none. */
-  readonly projection: PolicyProjection | null;
   /** The identity of the encoder of posts. */
   readonly encoder: Manifest['encoder'];
   /** Null where it is language models or a service. */
@@ -64,7 +62,7 @@ export interface TrainedPolicy {
  * @throws Error that says where the ONNX file and the policy differ
  */
 export async function bundleOf(policy: TrainedPolicy): Promise<ReadonlyMap<string, Uint8Array>> {
-  const { definition, network, encoder, experiment, identities, result } = policy;
+  const { definition, network, experiment, identities, result } = policy;
   const onnx = onnxModel(network);
   const golden = goldenLines(policy.golden, definition);
   const parity = await parityOf(onnx, { definition, network, golden: golden.states });
@@ -93,9 +91,7 @@ export async function bundleOf(policy: TrainedPolicy): Promise<ReadonlyMap<strin
       [bundleFiles.refusals]: goldenRefusalLines.map(json).join(''),
       [bundleFiles.python]: readFileSync(pythonReader),
       [bundleFiles.card]: card,
-      ...(network !== null && {
-        [bundleFiles.weights]: weightsFile(network, encoder === null ? null : policy.projection),
-      }),
+      ...(network !== null && { [bundleFiles.weights]: weightsFile(network) }),
       ...(student !== null && { [bundleFiles.student]: student.text }),
       ...(detector !== null && { [bundleFiles.detector]: detector.text }),
     },
@@ -171,7 +167,6 @@ function manifestOf(policy: TrainedPolicy, unicode: string): Omit<Manifest, 'sha
       columns: columnsOf(definition.fields),
       fields: placedFields(definition),
       pooling: experiment.state.posts === 'none' ? 'sum' : experiment.state.posts,
-      isProjected: policy.projection !== null && encoder !== null,
       previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
     },
     queries: { ...queries, lengths: [...queries.lengths] },

@@ -20,7 +20,7 @@ export function trainingSection(runs: readonly ReadRun[]): ReportSection {
   });
   const warned = logged.flatMap(({ warnings, ...run }) => warnings.map((warning) => ({ ...run, ...warning })));
   const warnings = warningParagraphs(warned, { several: runs.length > 1 });
-  const figures = curveCharts(logged, { over: 'iteration' });
+  const figures = curveCharts(logged);
   const calm = 'None of the usual troubles was found.';
   return { id: 'training', title: 'Training', blocks: [...(warnings.length === 0 ? [calm] : warnings), { figures }] };
 }

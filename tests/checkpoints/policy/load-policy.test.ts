@@ -214,7 +214,7 @@ describe('a bundle that is not what was exported', () => {
     await expect(loadPolicy(sourceOf(folder))).rejects.toThrow('manifest.json is not the manifest of a policy');
     const later = await smallBundle({ manifest: JSON.parse('{ "formatVersion": 99 }'), golden: [] });
     await expect(loadPolicy(sourceOf(later))).rejects.toThrow(
-      'the bundle was made by Earshot 0.0.0 in format 99, and this version reads format 4; export the run again',
+      'the bundle was made by Earshot 0.0.0 in format 99, and this version reads format 5; export the run again',
     );
     rmSync(join(folder, bundleFiles.manifest));
     await expect(loadPolicy(sourceOf(folder))).rejects.toThrow(/ENOENT.*manifest\.json/);

@@ -25,7 +25,7 @@ const embed = async (texts: readonly string[]) =>
   Float32Array.from(texts.flatMap((text) => [text.length, text.charCodeAt(0) % 7, 1]));
 const fieldSettings = {
   labels,
-  posts: { dimensions, pooling: 'mean' as const, continued: Float32Array.of(0.5, -1, 2), components: null },
+  posts: { dimensions, pooling: 'mean' as const, continued: Float32Array.of(0.5, -1, 2) },
 };
 /** Probabilities that follow from the texts so far. */
 const probabilitiesOf = (posts: readonly PolicyPost[]) => {

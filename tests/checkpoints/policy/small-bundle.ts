@@ -96,7 +96,6 @@ export function smallManifest(parts: Partial<Manifest> = {}): Omit<Manifest, 'sh
       columns: dimensions,
       fields: [{ name: 'posts', from: 0, count: dimensions, meaning: 'sum' }],
       pooling: 'sum',
-      isProjected: false,
       previousActions: { continue: 'Continue.', stop: 'Stop.' },
     },
     queries: { lengths: [], actsAt: 'every-post', maxPosts: 10 },

@@ -95,7 +95,7 @@ it('trains without pages, servers, queues, language models and tables', async ()
     say({ say: 'run', isWatched: false, trial: { kind: 'stop-agent', config: tiny, seed: 1, ...place } }),
   );
   expect(ends).toEqual([{ how: 'finished' }]);
-  for (const name of ['openai', 'undici', 'vega', 'vega-lite', 'fastify', 'bullmq', 'ioredis', 'umap-js', 'ml-matrix'])
+  for (const name of ['openai', 'undici', 'vega', 'vega-lite', 'fastify', 'bullmq', 'ioredis', 'umap-js'])
     expect(packages).not.toContain(name);
   expect(own).toBeLessThanOrEqual(295);
   expect(ofPackages).toBeLessThanOrEqual(230);

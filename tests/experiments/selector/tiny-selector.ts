@@ -64,7 +64,7 @@ export function withoutReplies({ posts: [claim], ...thread }: Thread): Thread {
 /** What a run must give again, byte for byte. */
 export function outcomeOf(run: string): Record<string, string> {
   const names = readdirSync(run, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /^(config|result|last-epoch|stance-picture)\.json$|^(metrics|decisions)\.jsonl$|^checkpoints\/step/.test(name),
+    /^(config|result|last-epoch)\.json$|^(metrics|decisions)\.jsonl$|^checkpoints\/step/.test(name),
   );
   return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(run, name)).toString('base64')]));
 }

@@ -69,7 +69,6 @@ describe('train, of a selector', () => {
       'result.json',
       'room.json',
       'run.json',
-      'stance-picture.json',
     ]);
     expect(readdirSync(join(run, 'checkpoints'))).toEqual(['step-00000002.safetensors', 'step-00000003.safetensors']);
     const decisions = readDecisions(run, selectorDecisionSchema);
@@ -92,7 +91,6 @@ describe('train, of a selector', () => {
     expect(result.systems).toEqual(systemsByDefault);
     expect(result.room).toEqual(JSON.parse(read(run, 'room.json')));
     expect(first.errors).toMatch(/ to gain (here )?in stance: correct weak labels over random ones/);
-    expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(96);
 
     const written = statSync(join(run, 'result.json')).mtimeMs;
     const second = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
