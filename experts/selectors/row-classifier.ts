@@ -1,6 +1,6 @@
-import { fitKernelSoftmax, sparseProducts } from '../../src/regression/kernel-softmax.ts';
+import { fitLabels } from '../../src/regression/label-classifier.ts';
 import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
-import { softmax } from '../../src/softmax.ts';
+import { softmaxInPlace } from '../../src/softmax.ts';
 
 /** Returns a probability per class for a row of the features. */
 export type RowClassifier = (row: number) => Float64Array;
@@ -12,12 +12,7 @@ export interface RowExample {
   readonly weight?: number;
 }
 
-/**
- * L2-regularised softmax regression with C = 1 and balanced class weights, like scikit-learn's
- * `LogisticRegression(class_weight='balanced')`
- * (https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression). A class without examples has
- * probability 0; without any example all are equal.
- */
+/** A regression with balanced classes. A class without examples has probability 0; without any example all are equal. */
 export async function fitRowClassifier(options: {
   features: SparseMatrix;
   classCount: number;
@@ -25,27 +20,16 @@ export async function fitRowClassifier(options: {
 }): Promise<RowClassifier> {
   const { features, classCount, examples } = options;
   if (examples.length === 0) return () => new Float64Array(classCount).fill(1 / classCount);
-  const totals = new Float64Array(classCount);
-  for (const { label, weight = 1 } of examples) totals[label] += weight;
-  const present = [...totals.keys()].filter((label) => totals[label] > 0);
+  const labels = new Int32Array(features.rows);
   const rowWeights = new Float64Array(features.rows);
-  const targets = new Float64Array(features.rows * present.length);
   for (const { row, label, weight = 1 } of examples) {
-    rowWeights[row] = weight / (present.length * totals[label]);
-    targets[row * present.length + present.indexOf(label)] = 1;
+    labels[row] = label;
+    rowWeights[row] = weight;
   }
-  const { logits } = await fitKernelSoftmax({
-    products: sparseProducts(features),
-    ...{ targets, rowWeights, classCount: present.length },
-    // The loss is a mean over the examples, so the penalty is one, too.
-    l2: 1 / totals.reduce((sum, total) => sum + total, 0),
-    tolerance: 1e-3,
-    maximumSteps: 100,
-  });
+  const { logits } = await fitLabels({ features, labels, rowWeights, classWeights: 'balanced', classCount, l2: 1 });
   return (row) => {
-    const probabilities = new Float64Array(classCount);
-    const shares = softmax(logits.subarray(row * present.length, (row + 1) * present.length));
-    for (const [place, label] of present.entries()) probabilities[label] = shares[place];
+    const probabilities = logits.slice(row * classCount, (row + 1) * classCount);
+    softmaxInPlace(probabilities);
     return probabilities;
   };
 }

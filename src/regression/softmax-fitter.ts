@@ -1,10 +1,9 @@
-import { cachedProducts, combinedRows, fitKernelSoftmax } from './kernel-softmax.ts';
-import { addLogits, fitSoftmax } from './softmax-regression.ts';
+import { cachedProducts, combinedRows, fitSoftmax, sparseProducts } from './softmax-regression.ts';
 import type { SparseMatrix } from './sparse-matrix.ts';
 
 /** A softmax regression of rows. */
 export interface FittedRows {
-  /** Logits of all rows, including those left out; row-major [rows, classes]. */
+  /** Logits of all rows, including those left out, without the base logits; row-major [rows, classes]. */
   readonly logits: Float64Array;
   /** [columns, classes] */
   readonly weights: () => Float64Array;
@@ -19,36 +18,30 @@ const ending = { tolerance: 1e-3, maximumSteps: 200 };
 const mostInnerProducts = 4096;
 
 /**
- * Fits regressions of one set of rows. Few rows are read once, for their inner products, which makes a fit much faster
- * than with all columns. Both ways find the same regression.
+ * Fits regressions of one set of rows. Inner products of few rows are computed once, which makes each fit much faster.
  * @param rows.baseLogits logits of each row to which the regression is added; 0 by default
- * @param rows.mostInnerProducts rows above which a fit reads all columns
+ * @param rows.mostInnerProducts rows above which a fit reads the features in every step
  */
 export async function softmaxFitter(rows: {
   features: SparseMatrix;
   /** Row-major [rows, classes]. */
   targets: Float64Array;
   classCount: number;
-  baseLogits?: Float64Array;
+  baseLogits?: Float64Array | undefined;
   tolerance?: number;
   mostInnerProducts?: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }): Promise<SoftmaxFitter> {
-  const { features, classCount, baseLogits } = rows;
+  const { features, classCount } = rows;
   const settings = { ...ending, ...rows };
-  if (baseLogits !== undefined || features.rows > (rows.mostInnerProducts ?? mostInnerProducts))
-    return async ({ rowWeights, l2 }) => {
-      const weights = await fitSoftmax({ ...settings, rowWeights: normalise(rowWeights), l2 });
-      const logits = new Float64Array(features.rows * classCount);
-      for (let row = 0; row < features.rows; row++)
-        addLogits(logits.subarray(row * classCount, (row + 1) * classCount), { features, row, weights });
-      return { logits, weights: () => weights };
-    };
-  const products = await cachedProducts(features);
+  const isSmall = features.rows <= (rows.mostInnerProducts ?? mostInnerProducts);
+  const products = isSmall ? await cachedProducts(features) : sparseProducts(features);
   return async ({ rowWeights, l2 }) => {
-    const fitted = await fitKernelSoftmax({ ...settings, products, rowWeights: normalise(rowWeights), l2 });
-    const { coefficients, logits } = fitted;
-    return { logits, weights: () => combinedRows({ features, coefficients, classCount }) };
+    const fitted = await fitSoftmax({ ...settings, products, rowWeights: normalise(rowWeights), l2 });
+    return {
+      logits: fitted.logits,
+      weights: () => combinedRows({ features, coefficients: fitted.coefficients, classCount }),
+    };
   };
 }
 

@@ -1,154 +1,237 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { softmaxInPlace } from '../softmax.ts';
-import { type SparseMatrix, seenColumns } from './sparse-matrix.ts';
+import { minimize } from './minimize.ts';
+import type { SparseMatrix } from './sparse-matrix.ts';
 
-/** A weighted softmax regression with a Gaussian prior on its weights. */
-export interface SoftmaxProblem {
-  readonly features: SparseMatrix;
-  /** Row-major `[rows, classes]`: the probability of each class, 1 for a class that is certain; a row adds up to 1. */
-  readonly targets: Float64Array;
-  /** One weight per row, summing to 1; 0 leaves a row out. */
-  readonly rowWeights: Float64Array;
-  /** Whether rows may have each class; the others get no gradient except that of the prior. */
-  readonly candidates: readonly boolean[];
-  /** `[columns, classes]`: the weights of a feature are adjacent, in the order in which they are read. */
-  readonly prior: Float64Array;
-  readonly l2: number;
-  /** Logits that are added to each row, row-major `[rows, classes]`; 0 by default. */
-  readonly baseLogits?: Float64Array;
-}
-
-/**
- * Returns Σ rowWeight · −Σ target · log p(class | row) + l2 / 2 · ‖weights − prior‖² and writes its gradient into
- * `gradient`. Sums run in the order of rows and entries, so equal data give equal bits.
+/*
+ * Softmax regression with an L2 penalty. The weights are a combination of the rows (Kimeldorf & Wahba 1971, the representer
+ * theorem), so coefficients [rows, classes] determine them, and loss and gradient need only products of the rows. A step of L-BFGS
+ * is the same as with a weight for each column, but n-grams have many more columns than rows.
  */
-export function softmaxLoss(options: {
-  problem: SoftmaxProblem;
-  weights: Float64Array;
-  gradient: Float64Array;
-}): number {
-  const { problem, weights, gradient } = options;
-  const { features, targets, rowWeights, candidates, prior, l2, baseLogits } = problem;
-  const classCount = candidates.length;
-  const logits = new Float64Array(classCount);
-  let loss = 0;
-  for (let index = 0; index < weights.length; index++) {
-    const distance = weights[index] - prior[index];
-    gradient[index] = l2 * distance;
-    loss += 0.5 * l2 * distance * distance;
-  }
-  for (let row = 0; row < features.rows; row++) {
-    const rowWeight = rowWeights[row];
-    if (rowWeight === 0) continue;
-    for (let label = 0; label < classCount; label++) logits[label] = baseLogits?.[row * classCount + label] ?? 0;
-    addLogits(logits, { features, row, weights });
-    for (let label = 0; label < classCount; label++) if (!candidates[label]) logits[label] = -Infinity;
-    let expected = 0;
-    for (let label = 0; label < classCount; label++) {
-      const target = targets[row * classCount + label];
-      if (target > 0) expected += target * logits[label];
+
+/** Inner products of all rows with each other, row-major [rows, rows]. */
+export async function innerProducts({ rows, columns, starts, indices, values }: SparseMatrix): Promise<Float64Array> {
+  const products = new Float64Array(rows * rows);
+  // The entries of each column, in the order of the rows.
+  const columnStarts = new Int32Array(columns + 1);
+  for (const column of indices) columnStarts[column + 1]++;
+  for (let column = 0; column < columns; column++) columnStarts[column + 1] += columnStarts[column];
+  const columnEnds = columnStarts.slice(0, columns);
+  const rowOfEntry = new Int32Array(indices.length);
+  const valueOfEntry = new Float64Array(indices.length);
+  for (let row = 0; row < rows; row++) {
+    const rowProducts = products.subarray(row * rows, (row + 1) * rows);
+    for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
+      const column = indices[entry];
+      const value = values[entry];
+      const end = columnEnds[column]++;
+      rowOfEntry[end] = row;
+      valueOfEntry[end] = value;
+      for (let place = columnStarts[column]; place <= end; place++)
+        rowProducts[rowOfEntry[place]] += value * valueOfEntry[place];
     }
-    const logSum = softmaxInPlace(logits);
-    loss += rowWeight * (logSum - expected);
-    for (let label = 0; label < classCount; label++)
-      logits[label] = rowWeight * (logits[label] - targets[row * classCount + label]);
-    addGradient(gradient, { features, row, slopes: logits });
+    for (let other = 0; other < row; other++) products[other * rows + row] = rowProducts[other];
+    if (row % 64 === 63) await nextTurn();
   }
-  return loss;
+  return products;
+}
+
+/** Multiplies vectors of some rows with the rows' inner products. */
+export interface RowProducts {
+  /** For a vector [used], writes the products of these rows with each other times the vector, into [used]. */
+  among(used: Int32Array): Multiply;
+  /** For a vector [used], writes its products with other rows, into [others]. */
+  beyond(used: Int32Array, others: Int32Array): Multiply;
+}
+
+type Multiply = (vector: Float64Array, into: Float64Array) => void;
+
+/** For many fits of few rows: each inner product is computed once. */
+export async function cachedProducts(features: SparseMatrix): Promise<RowProducts> {
+  const products = await innerProducts(features);
+  const productsOf = (row: number) => products.subarray(row * features.rows, (row + 1) * features.rows);
+  return {
+    among(used) {
+      // An array per row and an array per vector: V8 reads those about twice as fast as places in a large one.
+      const inner = Array.from(used, (row) => pickFrom(productsOf(row), used));
+      return (vector, into) => {
+        for (let row = 0; row < inner.length; row++) into[row] = dotProduct(inner[row], vector);
+      };
+    },
+    beyond: (used, others) => (vector, into) => {
+      for (const [place, row] of others.entries())
+        into[place] = pickFrom(productsOf(row), used).reduce((sum, term, index) => sum + term * vector[index], 0);
+    },
+  };
+}
+
+/** For fits of different rows with few entries: a vector is summed into the columns, which each row then reads. */
+export function sparseProducts(features: SparseMatrix): RowProducts {
+  const sums = new Float64Array(features.columns);
+  const between =
+    (from: Int32Array, to: Int32Array): Multiply =>
+    (vector, into) => {
+      sums.fill(0);
+      addRows(sums, { features, rows: from, shares: vector });
+      readRows(into, { features, rows: to, weights: sums });
+    };
+  return { among: (used) => between(used, used), beyond: between };
+}
+
+/** Adds rows, each times its share, to sums [columns]. */
+function addRows(
+  sums: Float64Array,
+  { features, rows, shares }: { features: SparseMatrix; rows: Int32Array; shares: Float64Array },
+): void {
+  const { starts, indices, values } = features;
+  for (let place = 0; place < rows.length; place++) {
+    const share = shares[place];
+    const end = starts[rows[place] + 1];
+    for (let entry = starts[rows[place]]; entry < end; entry++) sums[indices[entry]] += share * values[entry];
+  }
+}
+
+/** Writes the products of rows with weights [columns]. */
+function readRows(
+  products: Float64Array,
+  { features, rows, weights }: { features: SparseMatrix; rows: Int32Array; weights: Float64Array },
+): void {
+  const { starts, indices, values } = features;
+  for (let place = 0; place < rows.length; place++) {
+    const end = starts[rows[place] + 1];
+    let product = 0;
+    for (let entry = starts[rows[place]]; entry < end; entry++) product += values[entry] * weights[indices[entry]];
+    products[place] = product;
+  }
 }
 
 /**
- * The weights [columns, classes] at the minimum of `softmaxLoss`. Columns that no row has stay at their prior, so the
- * fit leaves them out.
- * @param options.prior 0 by default
- * @param options.candidates all classes by default
- * @param options.tolerance distance from the smallest loss, in nats, at which the fit ends
+ * Minimises Σ rowWeight · −Σ target · log p(class | row) + l2 / 2 · ‖weights‖². Equal data give equal bits.
+ * @param options.targets row-major [rows, classes]; a row adds up to 1
+ * @param options.rowWeights one per row, summing to 1; 0 leaves a row out
+ * @param options.baseLogits logits [rows, classes] to which the regression is added; 0 by default
+ * @returns coefficients and logits, without the base logits, of all rows, left out or not; both row-major [rows, classes]
  */
-export async function fitSoftmax(
-  options: Omit<SoftmaxProblem, 'prior' | 'candidates'> & {
-    classCount: number;
-    prior?: Float64Array;
-    candidates?: readonly boolean[];
-    tolerance: number;
-    maximumSteps: number;
-    signal?: AbortSignal;
-  },
-): Promise<Float64Array> {
-  const { classCount, l2, tolerance, maximumSteps, signal } = options;
-  const candidates = options.candidates ?? new Array<boolean>(classCount).fill(true);
-  const weights = options.prior?.slice() ?? new Float64Array(options.features.columns * classCount);
-  const { features, columns } = seenColumns(options.features);
-  const prior = new Float64Array(columns.length * classCount);
-  for (const [place, column] of columns.entries())
-    prior.set(weights.subarray(column * classCount, (column + 1) * classCount), place * classCount);
-  const problem = { ...options, features, candidates, prior };
+export async function fitSoftmax(options: {
+  products: RowProducts;
+  targets: Float64Array;
+  rowWeights: Float64Array;
+  classCount: number;
+  baseLogits?: Float64Array | undefined;
+  l2: number;
+  tolerance: number;
+  maximumSteps: number;
+  signal?: AbortSignal;
+}): Promise<{ coefficients: Float64Array; logits: Float64Array }> {
+  const { products, targets, rowWeights, classCount, baseLogits, l2, tolerance, maximumSteps, signal } = options;
+  const rows = rowWeights.length;
+  const used = Int32Array.from([...rowWeights.keys()].filter((row) => rowWeights[row] > 0));
+  const size = used.length * classCount;
+  const multiply = products.among(used);
+  const logits = new Float64Array(classCount);
+
+  // A point is its coefficients and, after them, their products with the rows, so that no step computes a product
+  // twice. Both are stored class by class: [classes, used rows].
   const { point } = await minimize({
-    start: prior,
+    start: new Float64Array(2 * size),
     lossAt(at, gradient) {
       signal?.throwIfAborted();
-      return softmaxLoss({ problem, weights: at, gradient });
+      let loss = 0;
+      for (let place = 0; place < used.length; place++) {
+        const row = used[place];
+        let expected = 0;
+        for (let label = 0; label < classCount; label++) {
+          const index = label * used.length + place;
+          logits[label] = at[size + index];
+          loss += 0.5 * l2 * at[index] * logits[label];
+          if (baseLogits !== undefined) logits[label] += baseLogits[row * classCount + label];
+          const target = targets[row * classCount + label];
+          if (target > 0) expected += target * logits[label];
+        }
+        loss += rowWeights[row] * (softmaxInPlace(logits) - expected);
+        for (let label = 0; label < classCount; label++) {
+          const index = label * used.length + place;
+          gradient[index] = rowWeights[row] * (logits[label] - targets[row * classCount + label]) + l2 * at[index];
+        }
+      }
+      multiplyAll(multiply, gradient, used.length);
+      return loss;
+    },
+    dot(left, right) {
+      let sum = 0;
+      for (let index = 0; index < size; index++) sum += left[index] * right[size + index];
+      return sum;
     },
     convexity: l2,
     tolerance,
     maximumSteps,
   });
-  for (const [place, column] of columns.entries())
-    weights.set(point.subarray(place * classCount, (place + 1) * classCount), column * classCount);
-  return weights;
+
+  return readOut(point, { used, products, rows, classCount });
+}
+
+/** The coefficients and logits of all rows, from a point of `fitSoftmax`. */
+function readOut(
+  point: Float64Array,
+  of: { used: Int32Array; products: RowProducts; rows: number; classCount: number },
+): { coefficients: Float64Array; logits: Float64Array } {
+  const { used, products, rows, classCount } = of;
+  const isUsed = new Uint8Array(rows);
+  for (const row of used) isUsed[row] = 1;
+  const others = Int32Array.from(isUsed.keys()).filter((row) => isUsed[row] === 0);
+  const multiply = products.beyond(used, others);
+  const coefficients = new Float64Array(rows * classCount);
+  const logits = new Float64Array(rows * classCount);
+  const ofOthers = new Float64Array(others.length);
+  for (let label = 0; label < classCount; label++) {
+    const [ofLabel, ofUsed] = [label, classCount + label].map((from) =>
+      point.subarray(from * used.length, (from + 1) * used.length),
+    );
+    multiply(ofLabel, ofOthers);
+    for (let place = 0; place < used.length; place++) {
+      coefficients[used[place] * classCount + label] = ofLabel[place];
+      logits[used[place] * classCount + label] = ofUsed[place];
+    }
+    for (let place = 0; place < others.length; place++) logits[others[place] * classCount + label] = ofOthers[place];
+  }
+  return { coefficients, logits };
+}
+
+function pickFrom(row: Float64Array, places: Int32Array): Float64Array {
+  const picked = new Float64Array(places.length);
+  for (let index = 0; index < places.length; index++) picked[index] = row[places[index]];
+  return picked;
 }
 
 /**
- * Adds a row's products with weights [columns, classes] to its logits [classes]. Two classes at a time, whose sums are
- * variables, do not wait for the memory.
+ * Writes the products of vectors [classes, rows] after them. The vectors add up to 0, as gradients of a softmax and
+ * their sums do, and so do the products: the last one needs no multiplication.
  */
-export function addLogits(
-  logits: Float64Array,
-  { features, row, weights }: { features: SparseMatrix; row: number; weights: Float64Array },
-): void {
-  const { starts, indices, values } = features;
-  const classCount = logits.length;
-  const end = starts[row + 1];
-  let label = 0;
-  for (; label + 1 < classCount; label += 2) {
-    let left = logits[label];
-    let right = logits[label + 1];
-    for (let entry = starts[row]; entry < end; entry++) {
-      const at = indices[entry] * classCount + label;
-      left += values[entry] * weights[at];
-      right += values[entry] * weights[at + 1];
-    }
-    logits[label] = left;
-    logits[label + 1] = right;
+function multiplyAll(multiply: Multiply, vectors: Float64Array, rows: number): void {
+  const size = vectors.length / 2;
+  const last = vectors.subarray(2 * size - rows).fill(0);
+  for (let from = 0; from < size - rows; from += rows) {
+    const products = vectors.subarray(size + from, size + from + rows);
+    multiply(vectors.subarray(from, from + rows), products);
+    for (let row = 0; row < rows; row++) last[row] -= products[row];
   }
-  if (label === classCount) return;
-  let last = logits[label];
-  for (let entry = starts[row]; entry < end; entry++)
-    last += values[entry] * weights[indices[entry] * classCount + label];
-  logits[label] = last;
 }
 
-/** Adds a row times the slopes of its logits [classes] to a gradient [columns, classes], two classes at a time. */
-function addGradient(
-  gradient: Float64Array,
-  { features, row, slopes }: { features: SparseMatrix; row: number; slopes: Float64Array },
-): void {
-  const { starts, indices, values } = features;
-  const classCount = slopes.length;
-  const end = starts[row + 1];
-  let label = 0;
-  for (; label + 1 < classCount; label += 2) {
-    const left = slopes[label];
-    const right = slopes[label + 1];
-    for (let entry = starts[row]; entry < end; entry++) {
-      const at = indices[entry] * classCount + label;
-      gradient[at] += values[entry] * left;
-      gradient[at + 1] += values[entry] * right;
-    }
+/** Four sums at a time do not wait for each other. Each is a variable: V8 is twice as slow with those of an array. */
+function dotProduct(left: Float64Array, right: Float64Array): number {
+  let first = 0;
+  let second = 0;
+  let third = 0;
+  let fourth = 0;
+  let index = 0;
+  for (; index + 3 < left.length; index += 4) {
+    first += left[index] * right[index];
+    second += left[index + 1] * right[index + 1];
+    third += left[index + 2] * right[index + 2];
+    fourth += left[index + 3] * right[index + 3];
   }
-  if (label === classCount) return;
-  const last = slopes[label];
-  for (let entry = starts[row]; entry < end; entry++)
-    gradient[indices[entry] * classCount + label] += values[entry] * last;
+  for (; index < left.length; index++) first += left[index] * right[index];
+  return first + second + third + fourth;
 }
 
 /** Targets of rows whose class is certain. */
@@ -164,127 +247,18 @@ export function certainTargets({
   return targets;
 }
 
-const MEMORY = 10;
-const SUFFICIENT_DECREASE = 1e-4;
-const MAXIMUM_HALVINGS = 30;
-
-export interface Minimum {
-  readonly point: Float64Array;
-  readonly steps: number;
-  /** An upper bound on the distance of the loss from its minimum. */
-  readonly gap: number;
-}
-
-/**
- * L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) with step halving, for losses that are smooth and
- * strongly convex with constant `convexity`. For these the curvature pairs need no Wolfe search, and ‖gradient‖² / (2
- * convexity) bounds the distance to the minimum, which is compared with `tolerance`. Uses no randomness. Yields to
- * other work after every step.
- */
-export async function minimize(options: {
-  start: Float64Array;
-  /** Returns the loss at the point and writes its gradient. */
-  lossAt: (point: Float64Array, gradient: Float64Array) => number;
-  /** Inner product of points and gradients, if it is not the sum of the products of their numbers. */
-  dot?: InnerProduct;
-  convexity: number;
-  tolerance: number;
-  maximumSteps: number;
-}): Promise<Minimum> {
-  const { lossAt, dot = euclidean, convexity, tolerance, maximumSteps } = options;
-  const size = options.start.length;
-  let point = options.start.slice();
-  let gradient = new Float64Array(size);
-  let nextPoint = new Float64Array(size);
-  let nextGradient = new Float64Array(size);
-  let loss = lossAt(point, gradient);
-  const pairs: CurvaturePair[] = [];
-  const gapOf = () => dot(gradient, gradient) / (2 * convexity);
-  let steps = 0;
-  for (; steps < maximumSteps && gapOf() > tolerance; steps++) {
-    const direction = descentDirection({ gradient, pairs, dot });
-    const slope = dot(gradient, direction);
-    let length = 1;
-    let nextLoss = Infinity;
-    for (let halvings = 0; ; halvings++) {
-      for (let index = 0; index < size; index++) nextPoint[index] = point[index] + length * direction[index];
-      nextLoss = lossAt(nextPoint, nextGradient);
-      if (nextLoss <= loss + SUFFICIENT_DECREASE * length * slope || halvings === MAXIMUM_HALVINGS) break;
-      length /= 2;
-    }
-    // No step reduces the loss any more: rounding errors dominate.
-    if (!(nextLoss < loss)) break;
-    pushPair({ pairs, point, nextPoint, gradient, nextGradient, dot });
-    [point, nextPoint] = [nextPoint, point];
-    [gradient, nextGradient] = [nextGradient, gradient];
-    loss = nextLoss;
-    await nextTurn();
-  }
-  return { point, steps, gap: gapOf() };
-}
-
-interface CurvaturePair {
-  readonly move: Float64Array;
-  readonly change: Float64Array;
-  readonly product: number;
-}
-
-function pushPair(options: {
-  pairs: CurvaturePair[];
-  point: Float64Array;
-  nextPoint: Float64Array;
-  gradient: Float64Array;
-  nextGradient: Float64Array;
-  dot: InnerProduct;
-}): void {
-  const { pairs, point, nextPoint, gradient, nextGradient, dot } = options;
-  const move = difference(nextPoint, point);
-  const change = difference(nextGradient, gradient);
-  const product = dot(move, change);
-  if (product <= 0) return;
-  pairs.push({ move, change, product });
-  if (pairs.length > MEMORY) pairs.shift();
-}
-
-function descentDirection(options: {
-  gradient: Float64Array;
-  pairs: readonly CurvaturePair[];
-  dot: InnerProduct;
+/** Weights of the columns from coefficients of the rows, row-major [columns, classes]. */
+export function combinedRows(options: {
+  features: SparseMatrix;
+  coefficients: Float64Array;
+  classCount: number;
 }): Float64Array {
-  const { gradient, pairs, dot } = options;
-  const direction = new Float64Array(gradient.length);
-  for (let index = 0; index < direction.length; index++) direction[index] = -gradient[index];
-  if (pairs.length === 0) return direction;
-  const shares = new Float64Array(pairs.length);
-  for (let index = pairs.length - 1; index >= 0; index--) {
-    const { move, change, product } = pairs[index];
-    shares[index] = dot(move, direction) / product;
-    addScaled({ into: direction, vector: change, scale: -shares[index] });
-  }
-  const { change, product } = pairs[pairs.length - 1];
-  const scale = product / dot(change, change);
-  for (let index = 0; index < direction.length; index++) direction[index] *= scale;
-  for (const [index, pair] of pairs.entries()) {
-    const share = dot(pair.change, direction) / pair.product;
-    addScaled({ into: direction, vector: pair.move, scale: shares[index] - share });
-  }
-  return direction;
-}
-
-type InnerProduct = (left: Float64Array, right: Float64Array) => number;
-
-function euclidean(left: Float64Array, right: Float64Array): number {
-  let sum = 0;
-  for (let index = 0; index < left.length; index++) sum += left[index] * right[index];
-  return sum;
-}
-
-function difference(left: Float64Array, right: Float64Array): Float64Array {
-  const result = new Float64Array(left.length);
-  for (let index = 0; index < result.length; index++) result[index] = left[index] - right[index];
-  return result;
-}
-
-function addScaled({ into, vector, scale }: { into: Float64Array; vector: Float64Array; scale: number }): void {
-  for (let index = 0; index < into.length; index++) into[index] += scale * vector[index];
+  const { features, coefficients, classCount } = options;
+  const weights = new Float64Array(features.columns * classCount);
+  for (let row = 0; row < features.rows; row++)
+    for (let entry = features.starts[row]; entry < features.starts[row + 1]; entry++)
+      for (let label = 0; label < classCount; label++)
+        weights[features.indices[entry] * classCount + label] +=
+          features.values[entry] * coefficients[row * classCount + label];
+  return weights;
 }

@@ -29,23 +29,6 @@ export function sparseRow({ vector, dense }: { vector: Float32Array; dense: Int3
   return { indices, values };
 }
 
-/** A matrix without the columns that no row has. */
-export interface SeenColumns {
-  /** The remaining columns, by increasing index. */
-  readonly columns: Int32Array;
-  readonly features: SparseMatrix;
-}
-
-/** In a regression the weights of the other columns stay at their prior, so a fit can leave them out. */
-export function seenColumns(features: SparseMatrix): SeenColumns {
-  const placeOf = new Int32Array(features.columns).fill(-1);
-  for (const column of features.indices) placeOf[column] = 0;
-  const columns = Int32Array.from(placeOf.keys()).filter((column) => placeOf[column] === 0);
-  for (const [place, column] of columns.entries()) placeOf[column] = place;
-  const indices = features.indices.map((column) => placeOf[column]);
-  return { columns, features: { ...features, columns: columns.length, indices } };
-}
-
 /** Collects rows into one matrix. It grows by doubling, so that the rows are never in memory twice. */
 export class SparseMatrixBuilder {
   private readonly starts: number[] = [0];

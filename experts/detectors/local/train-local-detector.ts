@@ -32,7 +32,7 @@ import { countByLabel, type Target, type TargetOf, trainingThreads } from './tra
 import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
 /** Raised when the same threads and options could train another detector. */
-export const localTrainingVersion = 4;
+export const localTrainingVersion = 5;
 
 export const localDetectorOptionsSchema = z
   .strictObject({

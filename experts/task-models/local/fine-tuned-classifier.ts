@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
 import { InputError } from '../../../src/errors.ts';
-import { certainTargets, fitSoftmax } from '../../../src/regression/softmax-regression.ts';
+import { fitLabels } from '../../../src/regression/label-classifier.ts';
 import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import { finishHash, mixIntoHash, scrambleWord } from '../../../src/text/murmur3.ts';
 import type { TaskModelState } from '../task-model.ts';
@@ -44,10 +44,6 @@ export const fineTunedClassifierOptionsSchema = (defaults: { l2: number; pretrai
 
 export type FineTunedClassifierOptions = z.infer<ReturnType<typeof fineTunedClassifierOptionsSchema>>;
 
-/** A fit ends when the loss is this close to its minimum, in nats, or at the step limit. */
-const tolerance = 1e-3;
-const maximumSteps = 300;
-
 /** Rows with their labels. Rows of one thread are held out together. */
 interface LabelledReplies {
   readonly features: SparseMatrix;
@@ -78,6 +74,7 @@ export function fineTunedClassifier(setup: {
   const { prior, classCount, options } = setup;
   const { folds, pretrainL2, l2, tuneFrom } = options;
   const fitCount = folds === 1 ? 1 : 1 + folds;
+  const allClasses = Array.from({ length: classCount }, (_, label) => label);
   const untrained = Array.from({ length: fitCount }, () => prior);
   let pretrained: Fits = { weights: untrained, threadIds: new Set() };
   let tuned = pretrained;
@@ -103,16 +100,15 @@ export function fineTunedClassifier(setup: {
     async pretrain(rows: LabelledReplies): Promise<void> {
       // Labels of other data may lack some classes (favor and against have no query). The loss leaves these out;
       // otherwise they would be unlearned and never predicted again.
-      const candidates = Array.from({ length: classCount }, (_, label) => rows.labels.includes(label));
-      pretrained = await fitFolds(rows, { candidates, priors: untrained, l2: pretrainL2, options });
+      const classes = allClasses.filter((label) => rows.labels.includes(label));
+      pretrained = await fitFolds(rows, { classes, classCount, priors: untrained, l2: pretrainL2, options });
       tuned = { weights: pretrained.weights, threadIds: new Set() };
     },
     async tune(rows: LabelledReplies): Promise<void> {
-      const candidates = Array.from({ length: classCount }, () => true);
       // Without examples the pretrained model returns, whatever tuning starts from.
       const isAnew = tuneFrom === 'nothing' && rows.labels.length > 0;
       const priors = isAnew ? untrained.map(({ length }) => new Float64Array(length)) : pretrained.weights;
-      tuned = await fitFolds(rows, { candidates, priors, l2, options });
+      tuned = await fitFolds(rows, { classes: allClasses, classCount, priors, l2, options });
     },
     state(): TaskModelState {
       const shape = [fitCount, prior.length / classCount, classCount];
@@ -135,35 +131,26 @@ export function fineTunedClassifier(setup: {
 
 /** Fits all rows, and the rows without each fold. */
 async function fitFolds(
-  rows: LabelledReplies,
-  {
-    candidates,
-    priors,
-    l2,
-    options: { folds, classWeights },
-  }: {
-    candidates: readonly boolean[];
+  { features, labels, threadIds }: LabelledReplies,
+  of: {
+    classes: readonly number[];
+    classCount: number;
     priors: readonly Float64Array[];
     l2: number;
     options: FineTunedClassifierOptions;
   },
 ): Promise<Fits> {
-  const { features } = rows;
-  const classCount = candidates.length;
-  const foldOfRow = rows.threadIds.map((threadId) => holdOutFold({ threadId, folds }));
-  const labels = Int32Array.from(rows.labels);
-  const targets = certainTargets({ labels, classCount });
+  const { classes, classCount, priors, l2, options } = of;
+  const foldOfRow = threadIds.map((threadId) => holdOutFold({ threadId, folds: options.folds }));
   const weights: Float64Array[] = [];
   for (const [index, prior] of priors.entries()) {
     // The first classifier holds out no fold.
-    const isUsed = foldOfRow.map((fold) => fold !== index - 1);
-    const usedRows = isUsed.filter(Boolean).length;
-    const rowWeights = weightsOfRows({ labels, isUsed, classWeights });
-    // The loss is a mean, so the prior is divided by the number of rows, too: more examples reduce its influence.
-    const options = { rowWeights, prior, l2: l2 / usedRows, tolerance, maximumSteps };
-    weights.push(usedRows === 0 ? prior : await fitSoftmax({ features, targets, candidates, classCount, ...options }));
+    const rowWeights = Float64Array.from(foldOfRow, (fold) => Number(fold !== index - 1));
+    const rows = { features, labels, rowWeights, classWeights: options.classWeights };
+    const fitted = rowWeights.includes(1) ? await fitLabels({ ...rows, classes, classCount, prior, l2 }) : null;
+    weights.push(fitted?.weights() ?? prior);
   }
-  return { weights, threadIds: new Set(rows.threadIds) };
+  return { weights, threadIds: new Set(threadIds) };
 }
 
 function joinArrays(fits: readonly Float64Array[]): Float64Array {
@@ -183,22 +170,6 @@ function splitArray(
         'restore it into a model with the same encoder and options',
     );
   return Array.from({ length: count }, (_, index) => data.slice(index * length, (index + 1) * length));
-}
-
-/** Row weights that sum to 1. */
-function weightsOfRows(options: {
-  labels: Int32Array;
-  isUsed: readonly boolean[];
-  classWeights: FineTunedClassifierOptions['classWeights'];
-}): Float64Array {
-  const { labels, isUsed, classWeights } = options;
-  const counts = new Map<number, number>();
-  for (const [row, label] of labels.entries()) if (isUsed[row]) counts.set(label, (counts.get(label) ?? 0) + 1);
-  const power = { none: 0, root: 0.5, balanced: 1 }[classWeights];
-  const weightOf = (label: number) => (counts.get(label) ?? 0) ** -power;
-  let total = 0;
-  for (const [label, count] of counts) total += count * weightOf(label);
-  return Float64Array.from(labels, (label, row) => (isUsed[row] ? weightOf(label) / total : 0));
 }
 
 /** The fold of a thread. It depends on the id alone, so it stays the same for any training data. */

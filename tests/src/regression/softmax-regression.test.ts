@@ -1,120 +1,141 @@
 import { expect, it } from 'vitest';
+import { minimize } from '../../../src/regression/minimize.ts';
 import {
+  cachedProducts,
   certainTargets,
-  minimize,
-  type SoftmaxProblem,
-  softmaxLoss,
+  combinedRows,
+  fitSoftmax,
+  innerProducts,
+  sparseProducts,
 } from '../../../src/regression/softmax-regression.ts';
-import { SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
+import { type SparseMatrix, SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
-function problemOf(options: {
-  rows: readonly (readonly number[])[];
-  labels: readonly number[];
-  classCount: number;
-  l2: number;
-  candidates?: readonly boolean[];
-}): SoftmaxProblem {
-  const { rows, labels, classCount, l2 } = options;
+function sparse(rows: readonly ArrayLike<number>[]): SparseMatrix {
   const builder = new SparseMatrixBuilder({ columns: rows[0].length });
   for (const row of rows) {
-    for (const [index, value] of row.entries()) builder.add(index, value);
+    for (let index = 0; index < row.length; index++) builder.add(index, row[index]);
     builder.endRow();
   }
-  return {
-    features: builder.build(),
-    targets: certainTargets({ labels, classCount }),
-    rowWeights: new Float64Array(labels.length).fill(1 / labels.length),
-    candidates: options.candidates ?? Array.from({ length: classCount }, () => true),
-    prior: new Float64Array(rows[0].length * classCount),
-    l2,
-  };
+  return builder.build();
 }
 
-function randomProblem(options: { candidates?: readonly boolean[]; labelsBelow?: number }): SoftmaxProblem {
-  const random = Random.seeded({ seed: 4, purpose: 'test' });
-  const rows = Array.from({ length: 30 }, () =>
-    Array.from({ length: 7 }, () => (random.uniform() < 0.4 ? random.uniform() - 0.5 : 0)),
+const [rows, columns, classCount] = [30, 80, 3];
+const random = Random.seeded({ seed: 5, purpose: 'test' });
+const dense = Array.from({ length: rows }, () =>
+  Float32Array.from({ length: columns }, () => (random.uniform() < 0.2 ? random.uniform() - 0.3 : 0)),
+);
+const features = sparse(dense);
+const targets = certainTargets({ labels: dense.map(() => random.integer(classCount)), classCount });
+// Every fifth row is left out, and the others do not weigh the same.
+const raw = Float64Array.from(dense, (_, row) => (row % 5 === 0 ? 0 : 1 + (row % 3)));
+const total = raw.reduce((sum, weight) => sum + weight, 0);
+const rowWeights = raw.map((weight) => weight / total);
+const settings = { targets, rowWeights, classCount, l2: 0.01, tolerance: 1e-14, maximumSteps: 500 };
+
+/** The loss of a weight for each column and class, and its gradient, both written down as the formula is. */
+function lossOf(weights: Float64Array, gradient: Float64Array, baseLogits: Float64Array): number {
+  let loss = 0;
+  for (const [index, weight] of weights.entries()) {
+    loss += (settings.l2 / 2) * weight ** 2;
+    gradient[index] = settings.l2 * weight;
+  }
+  for (const [row, values] of dense.entries()) {
+    const logits = logitsOf(weights, values).map((logit, label) => logit + baseLogits[row * classCount + label]);
+    const sum = logits.reduce((exponentials, logit) => exponentials + Math.exp(logit), 0);
+    for (const [label, logit] of logits.entries()) {
+      const target = targets[row * classCount + label];
+      if (target > 0) loss += rowWeights[row] * target * (Math.log(sum) - logit);
+      const slope = rowWeights[row] * (Math.exp(logit) / sum - target);
+      for (const [column, value] of values.entries()) gradient[column * classCount + label] += slope * value;
+    }
+  }
+  return loss;
+}
+
+function logitsOf(weights: Float64Array, values: Float32Array): number[] {
+  return Array.from({ length: classCount }, (_, label) =>
+    values.reduce((sum, value, column) => sum + value * weights[column * classCount + label], 0),
   );
-  const labels = rows.map(() => Math.floor((options.labelsBelow ?? 4) * random.uniform()));
-  const problem = problemOf({ rows, labels, classCount: 4, l2: 0.01, ...options });
-  return { ...problem, prior: problem.prior.map(() => random.uniform() - 0.5) };
 }
 
-it.each([
-  { name: 'all classes', options: {} },
-  { name: 'two candidates', options: { candidates: [true, true, false, false], labelsBelow: 2 } },
-])('has the gradient of finite differences, $name', ({ options }) => {
-  const problem = randomProblem(options);
-  const weights = problem.prior.map((value, index) => value + Math.sin(index));
-  const gradient = new Float64Array(weights.length);
-  softmaxLoss({ problem, weights, gradient });
-  const scratch = new Float64Array(weights.length);
-  for (let index = 0; index < weights.length; index++) {
-    const lossAt = (shift: number) =>
-      softmaxLoss({ problem, weights: weights.with(index, weights[index] + shift), gradient: scratch });
-    expect(gradient[index]).toBeCloseTo((lossAt(1e-5) - lossAt(-1e-5)) / 2e-5, 8);
+it('compares with a loss whose gradient is that of finite differences', () => {
+  const baseLogits = new Float64Array(rows * classCount).map((_, index) => Math.sin(index));
+  const weights = new Float64Array(columns * classCount).map((_, index) => Math.cos(index));
+  const [gradient, scratch] = [weights.slice(), weights.slice()];
+  lossOf(weights, gradient, baseLogits);
+  for (const index of [0, 1, 100, 239]) {
+    const at = (shift: number) => lossOf(weights.with(index, weights[index] + shift), scratch, baseLogits);
+    expect(gradient[index]).toBeCloseTo((at(1e-5) - at(-1e-5)) / 2e-5, 8);
   }
 });
 
-it('is ln 3 at zero, where every class is as likely', () => {
-  const problem = problemOf({ rows: [[1, 2]], labels: [2], classCount: 3, l2: 1 });
-  const gradient = new Float64Array(6);
-  expect(softmaxLoss({ problem, weights: new Float64Array(6), gradient })).toBeCloseTo(Math.log(3), 12);
-  const expected = [1 / 3, 1 / 3, -2 / 3, 2 / 3, 2 / 3, -4 / 3];
-  for (const [index, value] of expected.entries()) expect(gradient[index]).toBeCloseTo(value, 12);
+it('holds the inner products of all rows', async () => {
+  const products = await innerProducts(features);
+  for (const [place, row] of dense.entries())
+    for (const [other, column] of dense.entries()) {
+      const expected = row.reduce((sum, value, index) => sum + value * column[index], 0);
+      expect(products[place * rows + other]).toBeCloseTo(expected, 12);
+    }
 });
 
-it('leaves out rows of weight 0', () => {
-  const both = problemOf({ rows: [[1], [1]], labels: [0, 1], classCount: 2, l2: 0.1 });
-  const first = problemOf({ rows: [[1]], labels: [0], classCount: 2, l2: 0.1 });
-  const weights = Float64Array.of(0.3, -0.2);
-  const gradients = [new Float64Array(2), new Float64Array(2)];
-  const problem = { ...both, rowWeights: Float64Array.of(1, 0) };
-  expect(softmaxLoss({ problem, weights, gradient: gradients[0] })).toBe(
-    softmaxLoss({ problem: first, weights, gradient: gradients[1] }),
-  );
-  expect(gradients[0]).toEqual(gradients[1]);
-});
-
-const minimumOf = (problem: SoftmaxProblem, tolerance = 1e-12) =>
-  minimize({
-    start: problem.prior,
-    lossAt: (weights, gradient) => softmaxLoss({ problem, weights, gradient }),
-    convexity: problem.l2,
-    tolerance,
-    maximumSteps: 500,
+const noLogits = new Float64Array(rows * classCount);
+const someLogits = noLogits.map((_, index) => Math.sin(index));
+it.each([
+  ['inner products', cachedProducts, noLogits],
+  ['sparse rows', sparseProducts, noLogits],
+  ['inner products on base logits', cachedProducts, someLogits],
+  ['sparse rows on base logits', sparseProducts, someLogits],
+])('finds by %s the weights at the minimum, and the logits of rows left out', async (_, productsOf, baseLogits) => {
+  const products = await productsOf(features);
+  const { coefficients, logits } = await fitSoftmax({ ...settings, products, baseLogits });
+  const { point } = await minimize({
+    start: new Float64Array(columns * classCount),
+    lossAt: (weights, gradient) => lossOf(weights, gradient, baseLogits),
+    convexity: settings.l2,
+    ...settings,
   });
+  const weights = combinedRows({ features, coefficients, classCount });
+  for (const [index, weight] of point.entries()) expect(weights[index]).toBeCloseTo(weight, 6);
+  for (const [row, values] of dense.entries())
+    for (const [label, expected] of logitsOf(point, values).entries())
+      expect(logits[row * classCount + label]).toBeCloseTo(expected, 6);
+});
+
+it('leaves a class alone whose base logits are −∞', async () => {
+  const two = { ...settings, targets: certainTargets({ labels: dense.map((_, row) => row % 2), classCount }) };
+  const baseLogits = noLogits.map((_, index) => (index % classCount === 2 ? -Infinity : 0));
+  const { logits } = await fitSoftmax({ ...two, products: sparseProducts(features), baseLogits });
+  const ofTwo = { ...settings, classCount: 2 };
+  const alone = await fitSoftmax({
+    ...ofTwo,
+    targets: certainTargets({ labels: dense.map((_, row) => row % 2), classCount: 2 }),
+    products: sparseProducts(features),
+  });
+  for (let row = 0; row < rows; row++) {
+    expect(logits[row * classCount + 2]).toBeCloseTo(0, 12);
+    for (const label of [0, 1]) expect(logits[row * classCount + label]).toBeCloseTo(alone.logits[row * 2 + label], 9);
+  }
+});
 
 it('finds the weights that can be had by hand', async () => {
   // Three of four rows are of class 0. With weights (w, −w): σ(2w) − 3/4 + l2 · w = 0, so w = 1/4 has this l2.
-  const l2 = 4 * (3 / 4 - 1 / (1 + Math.exp(-0.5)));
-  const { point } = await minimumOf(problemOf({ rows: [[1], [1], [1], [1]], labels: [0, 0, 0, 1], classCount: 2, l2 }));
-  expect(point[0]).toBeCloseTo(0.25, 6);
-  expect(point[1]).toBeCloseTo(-0.25, 6);
-});
-
-it('converges to the one optimum, from wherever it starts', async () => {
-  const problem = randomProblem({});
-  const near = await minimumOf(problem);
-  const far = await minimize({
-    start: problem.prior.map((_, index) => 5 * Math.cos(index)),
-    lossAt: (weights, gradient) => softmaxLoss({ problem, weights, gradient }),
-    convexity: problem.l2,
-    tolerance: 1e-12,
-    maximumSteps: 500,
+  const ones = sparse([[1], [1], [1], [1]]);
+  const { coefficients } = await fitSoftmax({
+    ...settings,
+    products: sparseProducts(ones),
+    targets: certainTargets({ labels: [0, 0, 0, 1], classCount: 2 }),
+    rowWeights: new Float64Array(4).fill(1 / 4),
+    classCount: 2,
+    l2: 4 * (3 / 4 - 1 / (1 + Math.exp(-0.5))),
   });
-  expect(near.gap).toBeLessThan(1e-12);
-  expect(near.steps).toBeLessThan(100);
-  for (const [index, weight] of near.point.entries()) expect(far.point[index]).toBeCloseTo(weight, 4);
+  const weights = combinedRows({ features: ones, coefficients, classCount: 2 });
+  expect(weights[0]).toBeCloseTo(0.25, 6);
+  expect(weights[1]).toBeCloseTo(-0.25, 6);
 });
 
-it('stops within the tolerance of the minimum', async () => {
-  const problem = randomProblem({});
-  const lossOf = (weights: Float64Array) =>
-    softmaxLoss({ problem, weights, gradient: new Float64Array(weights.length) });
-  const loose = await minimumOf(problem, 1e-3);
-  const tight = await minimumOf(problem);
-  expect(loose.steps).toBeLessThan(tight.steps);
-  expect(lossOf(loose.point) - lossOf(tight.point)).toBeLessThan(1e-3);
+it('stops when told to', async () => {
+  const signal = AbortSignal.abort(new Error('interrupted by the user'));
+  const products = sparseProducts(features);
+  await expect(fitSoftmax({ ...settings, products, signal })).rejects.toThrow('interrupted by the user');
 });
