@@ -6,18 +6,13 @@ export interface WorkContext {
   readonly onProgress: (stage: string, done: number, total: number, note?: string) => void;
   /** A line that the user should read, such as "resuming at iteration 200". */
   readonly onNote: (line: string) => void;
-  /**
-   * Called with measurements of a running training by name, the most informative first. Null if no one watches, so that
-   * nothing is computed for it. It never changes the training.
-   */
-  readonly onMeasured: ((measured: Readonly<Record<string, number>>) => void) | null;
   /** The longest wait that an endpoint may ask for, in ms; null for the configured one. It never changes a result. */
   readonly maxWaitMs: number | null;
 }
 
 /** A context without listeners or limits; `parts` replace some of them. */
 export function workContext(parts: Partial<WorkContext> = {}): WorkContext {
-  return { signal: neverAborted, onProgress: () => {}, onNote: () => {}, onMeasured: null, maxWaitMs: null, ...parts };
+  return { signal: neverAborted, onProgress: () => {}, onNote: () => {}, maxWaitMs: null, ...parts };
 }
 
 /** The context of a part of the work, whose name precedes each of its stages. */

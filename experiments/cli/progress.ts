@@ -1,117 +1,89 @@
+import { createLogUpdate } from 'log-update';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
-import { type LiveLines, type LiveState, liveLines } from './live-lines.ts';
+import { visibleText } from '../report/terminal-text.ts';
 import { duration, type Pace, paceMeter, rateText } from './pace.ts';
-import { hasScreen, type Terminal } from './terminal.ts';
+import { drawnStream, hasScreen, type Terminal } from './terminal.ts';
 
-interface Stand {
+export interface Stand {
   readonly done: number;
   readonly total: number;
   /** Shown at the end of the line. */
   readonly note?: string;
-  /** Progress of unfinished items, in items. */
+  /** Progress of unfinished items, in items: half of the iterations of four trials are two trials. */
   readonly underWay?: number;
 }
 
-const lineEveryMs = 5000;
-
-/** Lines for files and pipes: at most one line every five seconds for all stages, and a last one for the last stage. */
-export function plainLines({ stderr }: Pick<Terminal, 'stderr'>) {
-  let shownMs = performance.now();
-  let pending: string | null = null;
-  const write = () => {
-    if (pending !== null) stderr.write(`${pending}\n`);
-    pending = null;
-    shownMs = performance.now();
-  };
-  return {
-    /** @param everyMs least time between two lines */
-    show({ label, done, total, unit, underWay, perSecond, note }: LiveState, everyMs = lineEveryMs) {
-      const isMoving = perSecond !== null && done < total;
-      const speed = isMoving
-        ? ` · ${rateText(perSecond)} · ${duration((total - done - underWay) / perSecond)} left`
-        : '';
-      pending = `${label}: ${done}/${total} ${unit}${speed} ${note}`.trimEnd();
-      if (performance.now() - shownMs >= everyMs) write();
-    },
-    end: write,
-  };
-}
-
-/** Shows the progress of a piece of work that goes through named stages. */
-export type StageProgress = Pick<WorkContext, 'onProgress' | 'onNote' | 'onMeasured'> & { done(): void };
+/** Redrawing costs time, and readers see no faster change. */
+const drawEveryMs = 100;
+const writeEveryMs = 5000;
 
 /**
- * Shows work in named stages on stderr: a redrawn line on a terminal, occasional lines elsewhere.
- * @param options.signal ends the drawing before the message of an interruption
- * @param options.lines shared with other work that is shown
+ * Progress on stderr. A terminal with a cursor and a width has a line for each piece of work, which is redrawn. A file or a pipe gets
+ * at most one line every five seconds, and the last one.
+ * @param signal ends the drawing before the message of an interruption
  */
-export function stageProgress(
-  title: string,
-  terminal: Pick<Terminal, 'stderr'>,
-  options: { signal?: AbortSignal; lines?: LiveLines } = {},
-): StageProgress {
-  if (!hasScreen(terminal)) {
-    const { show, end } = plainLines(terminal);
-    const { see } = stagesOf(title, show);
-    const onProgress: WorkContext['onProgress'] = (name, done, total, note) => see(name, { done, total, note });
-    return { onProgress, onNote: notesTo(terminal), onMeasured: null, done: end };
+export function openProgress({ stderr }: Pick<Terminal, 'stderr'>, signal?: AbortSignal) {
+  const screen = hasScreen({ stderr }) ? createLogUpdate(drawnStream(stderr)) : null;
+  const lines = new Map<string, (width: number) => string>();
+  let pending: string | null = null;
+  let shownMs = performance.now();
+  let isStopped = false;
+
+  function draw(): void {
+    shownMs = performance.now();
+    if (screen === null) {
+      if (pending !== null) stderr.write(`${pending}\n`);
+      pending = null;
+      return;
+    }
+    const { columns = 80, rows = 24 } = stderr;
+    const texts = Array.from(lines.values(), (textIn) => textIn(columns - 1));
+    // The cursor waits on a line of its own. The first line says how the whole stands, so it is the last to go.
+    const room = Math.max(2, rows - 1);
+    const hidden = texts.length > room ? texts.splice(room - 1).length : 0;
+    screen(visibleText([...texts, ...(hidden > 0 ? [`  … and ${hidden} more under way`] : [])].join('\n')));
   }
-  const lines = options.lines ?? watchedLines(terminal, options.signal);
-  const { see, onMeasured } = stagesOf(title, (state) => lines.show(title, state));
-  const done = () => (options.lines === undefined ? lines.stop() : lines.remove(title));
-  return {
-    onProgress: (name, done, total, note) => see(name, { done, total, note }),
-    onNote: notesTo(terminal, lines),
-    onMeasured,
-    done,
+
+  const stop = () => {
+    if (isStopped) return;
+    if (screen === null || lines.size > 0) draw();
+    isStopped = true;
+    screen?.done();
   };
-}
+  signal?.addEventListener('abort', stop, { once: true });
 
-/** Runs work that the user watches and may interrupt. The drawing ends with the work, even after an error. */
-export async function watched<Result>(
-  title: string,
-  terminal: Terminal,
-  work: (context: WorkContext) => Promise<Result>,
-): Promise<Result> {
-  const signal = terminal.interruptSignal('stopping');
-  const { done, ...stage } = stageProgress(title, terminal, { signal });
-  try {
-    return await work(workContext({ ...stage, signal }));
-  } finally {
-    done();
-  }
-}
-
-/** Prints a note on stderr above the drawn lines. Notes of other processes already begin with our name. */
-export function notesTo({ stderr }: Pick<Terminal, 'stderr'>, lines?: LiveLines): (line: string) => void {
-  const show = lines?.note ?? ((line: string) => void stderr.write(`${line}\n`));
-  return (line) => show(line.startsWith('earshot:') ? line : `earshot: ${line}`);
-}
-
-/** Lines on a terminal that stand still once the signal aborts. */
-export function watchedLines(terminal: Pick<Terminal, 'stderr'>, signal?: AbortSignal): LiveLines {
-  const lines = liveLines(terminal);
-  signal?.addEventListener('abort', lines.stop, { once: true });
-  return lines;
-}
-
-/** The stages of one piece of work, each with its pace and measurements. */
-export function stagesOf(title: string, show: (state: LiveState, everyMs?: number) => void) {
-  let stage: { name: string; pace: Pace } | null = null;
-  let measured: LiveState['measured'] = {};
-  const curve: number[] = [];
   return {
-    see(name: string, { done, total, note = '', underWay = 0 }: Stand, everyMs?: number) {
-      if (stage?.name !== name) stage = { name, pace: paceMeter() };
-      const perSecond = stage.pace.see(done + underWay);
-      const label = name === 'trials' ? title : `${title}: ${name}`;
-      show({ label, done, total, unit: units[name] ?? 'steps', underWay, perSecond, note, measured, curve }, everyMs);
+    isDrawn: screen !== null,
+    /** The line of a piece of work that goes through named stages. Lines stand in the order in which they were first seen. */
+    line(title: string) {
+      let stage: { name: string; pace: Pace } | null = null;
+      return {
+        /** @param everyMs least time between two lines of a file */
+        see(name: string, stand: Stand, everyMs = writeEveryMs): void {
+          if (isStopped) return;
+          if (stage?.name !== name) stage = { name, pace: paceMeter() };
+          const perSecond = stage.pace.see(stand.done + (stand.underWay ?? 0));
+          const textIn = (width: number) => progressText(title, { ...stand, stage: name, perSecond, width });
+          const isNews = screen !== null && (!lines.has(title) || stand.done >= stand.total);
+          if (screen === null) pending = textIn(Number.POSITIVE_INFINITY);
+          else lines.set(title, textIn);
+          if (isNews || performance.now() - shownMs >= (screen === null ? everyMs : drawEveryMs)) draw();
+        },
+        remove(): void {
+          if (!lines.delete(title) || isStopped) return;
+          if (lines.size > 0) draw();
+          else screen?.clear();
+        },
+      };
     },
-    onMeasured(now: LiveState['measured']) {
-      measured = now;
-      const [first] = Object.values(now);
-      if (first !== undefined) curve.push(first);
+    /** A line that stays, above the others. It is written as it is: the terminal wraps it, and it can be copied as one line. */
+    note(line: string): void {
+      if (!isStopped) screen?.clear();
+      notesTo({ stderr })(line);
+      if (!isStopped && lines.size > 0) draw();
     },
+    /** Ends the drawing and leaves the lines on the screen. */
+    stop,
   };
 }
 
@@ -121,6 +93,49 @@ const units: Readonly<Record<string, string>> = {
   'judging prefixes': 'prefixes',
   trials: 'trials',
 };
+
+/** `paper: training: 120/300 iterations · 5.9/s · 31 s left · a note`. Where it is too wide, the title is cut, then the end. */
+export function progressText(
+  title: string,
+  of: Stand & { stage: string; perSecond: number | null; width: number },
+): string {
+  const { stage, done, total, underWay = 0, perSecond, note = '', width } = of;
+  const isMoving = perSecond !== null && done < total;
+  const count = `: ${done}/${total} ${units[stage] ?? 'steps'}`;
+  const parts = [
+    ...(isMoving ? [rateText(perSecond), `${duration((total - done - underWay) / perSecond)} left`] : []),
+    ...(note === '' ? [] : [note]),
+  ];
+  const name = cut(stage === 'trials' ? title : `${title}: ${stage}`, Math.max(1, width - count.length));
+  return cut([`${name}${count}`, ...parts].join(' · '), width);
+}
+
+function cut(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length > width ? `${characters.slice(0, width - 1).join('')}…` : text;
+}
+
+/** Runs work that the user watches and may interrupt. The drawing ends with the work, even after an error. */
+export async function watched<Result>(
+  title: string,
+  terminal: Terminal,
+  work: (context: WorkContext) => Promise<Result>,
+): Promise<Result> {
+  const signal = terminal.interruptSignal('stopping');
+  const progress = openProgress(terminal, signal);
+  const { see } = progress.line(title);
+  const onProgress: WorkContext['onProgress'] = (stage, done, total, note) => see(stage, { done, total, note });
+  try {
+    return await work(workContext({ onProgress, onNote: progress.note, signal }));
+  } finally {
+    progress.stop();
+  }
+}
+
+/** Prints notes on stderr. Those of other processes already begin with our name. */
+export function notesTo({ stderr }: Pick<Terminal, 'stderr'>): (line: string) => void {
+  return (line) => void stderr.write(`${line.startsWith('earshot:') ? line : `earshot: ${line}`}\n`);
+}
 
 const skippedShown = 5;
 

@@ -61,7 +61,7 @@ export async function train(options: Training): Promise<OpenedExperiment> {
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
   if (restart) await removeRuns(experiment, trials);
   await noteFiles(experiment);
-  const { failed, seconds } = await runHere(experiment, { ...options, trials, left, signal });
+  const failed = await runHere(experiment, { ...options, trials, left, signal });
   if (signal.aborted) throw new Interrupted('stopped');
 
   const failures = failuresOf(all, failed);
@@ -87,7 +87,7 @@ export async function train(options: Training): Promise<OpenedExperiment> {
       variants: options.variants?.join(','),
       runs: runs === defaultRuns ? undefined : runs,
     });
-  await showResults(experiment, { ...options, command, isNew: left.length > 0, seconds });
+  await showResults(experiment, { ...options, command, isNew: left.length > 0 });
   failIfAny();
   return experiment;
 }
@@ -161,7 +161,7 @@ async function runHere(experiment: OpenedExperiment, of: Running) {
     progress.stop();
     await pool.close();
   }
-  return { failed, seconds: progress.seconds() };
+  return failed;
 }
 
 /** Announces the trials that will run; prints nothing if all are finished. */
@@ -194,15 +194,13 @@ function failedInWords(failed: readonly { readonly label: string; readonly messa
 
 async function showResults(
   experiment: OpenedExperiment,
-  of: Training & { command: string; isNew: boolean; seconds: Readonly<Record<string, number>> },
+  of: Training & { command: string; isNew: boolean },
 ): Promise<void> {
-  const { terminal, html, command, isNew, seconds } = of;
+  const { terminal, html, command, isNew } = of;
   const { stderr } = terminal;
   const folder = folderOf(experiment);
   const { summary, results, next, recommended, writePage } = await writeReport(experiment, { command });
-  // Times are of this command, and no part of what the files say of the trials.
-  const value = isSweep(experiment) ? { ...results, seconds } : results;
-  printResult(terminal, { json: of.json, value, text: screenText(summary, { width: proseWidth(terminal) }) });
+  printResult(terminal, { json: of.json, value: results, text: screenText(summary, { width: proseWidth(terminal) }) });
   const table = isSweep(experiment) ? `   Table: ${folder}/trials.csv` : '';
   const page = html ? `   Page: ${await writePage()}` : '';
   // Last, so that a policy which cannot be exported hides no result.

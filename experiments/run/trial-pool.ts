@@ -45,8 +45,7 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
       if (next === undefined) return;
       const child = idle.pop() ?? startProcess();
       busy.set(child, next);
-      next.watch.onBegun?.();
-      say(child, { say: 'run', trial: next.trial, isWatched: Boolean(next.watch.onMeasured) });
+      say(child, { say: 'run', trial: next.trial });
     }
   }
 
@@ -62,7 +61,6 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
     const running = busy.get(child);
     if (running === undefined) return;
     if (message.say === 'note') onNote(message.line);
-    else if (message.say === 'measured') running.watch.onMeasured?.(message.measured);
     else if (message.say === 'backend') {
       // One process speaks for all of them.
       if (!backends.has(message.line)) onNote(message.line);

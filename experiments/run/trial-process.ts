@@ -10,7 +10,7 @@ import { type StartTrials, trialsHere } from './trials-here.ts';
  */
 
 const fromParentSchema = z.discriminatedUnion('say', [
-  z.object({ say: z.literal('run'), trial: trialSchema, isWatched: z.boolean() }),
+  z.object({ say: z.literal('run'), trial: trialSchema }),
   z.object({ say: z.literal('stop') }),
 ]);
 export type FromParent = z.input<typeof fromParentSchema>;
@@ -23,7 +23,6 @@ export const fromProcessSchema = z.discriminatedUnion('say', [
     total: z.number(),
     note: z.string().optional(),
   }),
-  z.object({ say: z.literal('measured'), measured: z.record(z.string(), z.number()) }),
   z.object({ say: z.literal('note'), line: z.string() }),
   z.object({ say: z.literal('backend'), line: z.string() }),
   z.object({ say: z.literal('ended'), outcome: trialOutcomeSchema }),
@@ -55,7 +54,6 @@ export async function serveTrials(
     }
     last = run(order.trial, {
       onProgress: (stage, done, total, note) => tell({ say: 'progress', stage, done, total, note }),
-      onMeasured: order.isWatched ? (measured) => tell({ say: 'measured', measured: { ...measured } }) : null,
     }).then((outcome) => tell({ say: 'ended', outcome }));
   }
   // A parent that was killed starts its trials anew; two processes must not write the same run.

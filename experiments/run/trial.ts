@@ -37,11 +37,8 @@ export const trialOutcomeSchema = z.discriminatedUnion('how', [
 export type TrialOutcome = Readonly<z.output<typeof trialOutcomeSchema>>;
 export type TrialFailure = Extract<TrialOutcome, { how: 'failed' }>;
 
-/** Events of a running trial. With `onMeasured`, the training is scored while it runs. */
-export type TrialWatch = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'>> & {
-  /** The trial waits no longer for a process. */
-  readonly onBegun?: () => void;
-};
+/** Events of a running trial. */
+export type TrialWatch = Partial<Pick<WorkContext, 'onProgress'>>;
 
 /** A trial that waits for whoever runs it. */
 export interface WaitingTrial {

@@ -44,8 +44,7 @@ export function trialsHere(options: {
   const sharedBy = ({ kind, config, runs, ...trial }: Trial) =>
     JSON.stringify([kind, trial.backend ?? config.backend, runs]);
 
-  async function run({ trial, watch: { onBegun, ...watch } }: WaitingTrial, train: TrainTrial): Promise<TrialOutcome> {
-    onBegun?.();
+  async function run({ trial, watch }: WaitingTrial, train: TrainTrial): Promise<TrialOutcome> {
     const { directory, maxWaitMs = null } = trial;
     // Loaded by a process that trains, and not by one that waits.
     const { holdingRun } = await import('../../checkpoints/run-lock.ts');

@@ -43,7 +43,6 @@ import {
 import { resultOfRun, type StoredResult } from './result.ts';
 import { decideByPolicies, learntPolicy } from './states.ts';
 import { streamOptimum } from './stream-optimum.ts';
-import { watchTraining } from './watch-training.ts';
 
 /** One agent with one seed, and where its run goes. */
 export interface TrialSettings {
@@ -83,7 +82,6 @@ export async function runTrial(settings: TrialSettings, surroundings: Surroundin
       identity: prepared.stateIdentity,
       checkpointEvery: experiment.checkpointEvery,
       context,
-      afterIteration: await watchTraining(trainer, trial, context),
     });
     if (!isTrained) return false;
     const agent = await trainer.policy();

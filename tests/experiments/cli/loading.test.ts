@@ -92,7 +92,7 @@ it('trains without pages, servers, queues, language models and tables', async ()
     backend: null,
   };
   const { own, ofPackages, packages, ends } = await loadedBy(['worker', '--parent'], (say) =>
-    say({ say: 'run', isWatched: false, trial: { kind: 'stop-agent', config: tiny, seed: 1, ...place } }),
+    say({ say: 'run', trial: { kind: 'stop-agent', config: tiny, seed: 1, ...place } }),
   );
   expect(ends).toEqual([{ how: 'finished' }]);
   for (const name of ['openai', 'undici', 'vega', 'vega-lite', 'fastify', 'bullmq', 'ioredis', 'umap-js'])
