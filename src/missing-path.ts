@@ -32,7 +32,7 @@ export function missingPathWith(advice: string, ...of: Parameters<typeof missing
 
 /** Says that a folder of runs is missing. */
 export function missingRun(path: string): string {
-  return missingPathWith('`earshot runs` lists the runs that are here', path);
+  return missingPathWith('Give a run, such as runs/quickstart/one-query/seed-1', path);
 }
 
 function namesIn(folder: string): string[] {

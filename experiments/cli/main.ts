@@ -17,7 +17,6 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   worker: async () => (await import('./worker.ts')).workerCommand,
   evaluate: async () => (await import('./evaluate.ts')).evaluateCommand,
   compare: async () => (await import('./compare.ts')).compareCommand,
-  runs: async () => (await import('./runs.ts')).runsCommand,
   report: async () => (await import('./report.ts')).reportCommand,
   calibrate: async () => (await import('./calibrate.ts')).calibrateCommand,
   monitor: async () => (await import('./monitor.ts')).monitorCommand,

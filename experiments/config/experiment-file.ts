@@ -88,7 +88,7 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   if (!existsSync(path) && !/\.ya?ml$/i.test(path))
     throw new InputError(
       missingPathWith(
-        'Give an experiment file, or a folder of runs: `earshot runs` lists those that are here',
+        'Give an experiment file, or a folder of runs',
         path,
         isRunsOrFile,
       ),

@@ -10,8 +10,8 @@ it('names what is most like a path that is not there, else what is there', () =>
   expect(said('rums/mine/agent')).toBe('there is no rums/mine/agent; did you mean runs/mine/agent?');
   expect(said('runs/nope')).toBe('there is no runs/nope; runs has mine, quickstart');
   expect(said('runs/mine/a.json/x')).toBe('there is no runs/mine/a.json/x');
-  expect(missingRun(join(folder, 'runs/quikstart'))).toMatch(/quickstart\? `earshot runs` lists/);
-  expect(missingRun(join(folder, 'far/away'))).toMatch(/[^?]\. `earshot runs` lists/);
+  expect(missingRun(join(folder, 'runs/quikstart'))).toMatch(/quickstart\? Give a run, such as/);
+  expect(missingRun(join(folder, 'far/away'))).toMatch(/[^?]\. Give a run, such as/);
   const none = missingPath(join(folder, 'runs/nope'), () => false);
   expect(none).toBe(`there is no ${join(folder, 'runs/nope')}`);
 });

@@ -303,3 +303,17 @@ describe('a run of other settings', () => {
     expect(errors).not.toContain('    at ');
   });
 });
+
+it('train says of threads, tables and detector files what makes an experiment of them', async () => {
+  const detector = { detector: { name: 's2mad' }, task: 'rumor' };
+  const cwd = temporaryFolder({ 'threads.jsonl': '{}', 'posts.csv': 'a', 's2mad.yaml': detector });
+  expect((await earshot(['train', 'threads.jsonl'], { cwd })).errors).toContain(
+    '`earshot init threads.jsonl` asks what you want',
+  );
+  expect((await earshot(['train', 'posts.csv'], { cwd })).errors).toContain(
+    '`earshot data import csv posts.csv --out threads.jsonl`',
+  );
+  expect((await earshot(['train', 's2mad.yaml'], { cwd })).errors).toContain(
+    's2mad.yaml is a detector file, and an experiment file is needed: name it in one as detector.file, or test it',
+  );
+});
