@@ -13,7 +13,6 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   annotations: async () => (await import('./annotations.ts')).annotationsCommand,
   detect: async () => (await import('./detect.ts')).detectCommand,
   train: async () => (await import('./train.ts')).trainCommand,
-  sweep: async () => (await import('./sweep.ts')).sweepCommand,
   worker: async () => (await import('./worker.ts')).workerCommand,
   evaluate: async () => (await import('./evaluate.ts')).evaluateCommand,
   compare: async () => (await import('./compare.ts')).compareCommand,
@@ -47,7 +46,8 @@ export async function runCommandLine(rawTerminal: Terminal): Promise<number> {
 /** The commands to load: the named one, none for the version, all for help and for an unknown name. */
 function neededFor([first = '']: readonly string[]): string[] {
   if (first === '-V' || first === '--version') return [];
-  return Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
+  const name = first === 'sweep' ? 'train' : first;
+  return Object.hasOwn(commands, name) ? [name] : Object.keys(commands);
 }
 
 /** The commands with these names, each with its options. */

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { present } from '../../src/present.ts';
-import { quoted } from '../../src/shell-words.ts';
-import { readExperimentYaml } from '../config/experiment-file.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import { type OpenedExperiment, trialsOf } from '../kinds/experiment-kind.ts';
 import { startTrials } from '../kinds/kinds.ts';
@@ -25,7 +23,7 @@ import { maxWaitMsOf } from './budget-options.ts';
 import { commandLineOf } from './option-values.ts';
 import { notesTo } from './progress.ts';
 import { Interrupted, printResult, proseWidth, type Terminal } from './terminal.ts';
-import { defaultRuns, type TrialOptions } from './trial-options.ts';
+import type { TrialOptions } from './train.ts';
 import { trialsProgress } from './trials-progress.ts';
 
 interface Training extends TrialOptions {
@@ -85,21 +83,11 @@ export async function train(options: Training): Promise<OpenedExperiment> {
       name: others === null ? options.name : name,
       seeds: options.seeds?.join(','),
       variants: options.variants?.join(','),
-      runs: runs === defaultRuns ? undefined : runs,
+      runs: runs === 'runs' ? undefined : runs,
     });
   await showResults(experiment, { ...options, command, isNew: left.length > 0 });
   failIfAny();
   return experiment;
-}
-
-/** As `train`, of a sweep file. */
-export async function sweep(options: Training): Promise<void> {
-  const { kind } = await readExperimentYaml(options.path);
-  if (kind !== 'sweep')
-    throw new InputError(
-      `${options.path} is no sweep: kind is ${JSON.stringify(kind) ?? 'not there'}, and a sweep begins with kind: sweep. An experiment is run by \`earshot train ${quoted(options.path)}\`, or named in a sweep as \`experiment\``,
-    );
-  await train(options);
 }
 
 /** A name that was given is meant, and --restart replaces what is there. */

@@ -86,13 +86,7 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   const recipe = existsSync(path) ? undefined : recipeLike(path);
   if (recipe !== undefined) throw new InputError(`there is no ${path}; the recipe of that name is ${quoted(recipe)}`);
   if (!existsSync(path) && !/\.ya?ml$/i.test(path))
-    throw new InputError(
-      missingPathWith(
-        'Give an experiment file, or a folder of runs',
-        path,
-        isRunsOrFile,
-      ),
-    );
+    throw new InputError(missingPathWith('Give an experiment file, or a folder of runs', path, isRunsOrFile));
   const value = await readYamlMap(path, { what: 'experiment', holds: 'of settings, such as "name: my-experiment"' });
   const { name: experiment, kind, detector } = value;
   if (experiment === undefined && kind === undefined && isPlainObject(detector) && 'name' in detector)

@@ -141,11 +141,11 @@ describe('a sweep file', () => {
   });
 });
 
-it('is told apart from an experiment', async () => {
+it('runs by the command train, which sweep is another name of', async () => {
   const cwd = temporaryFolder();
   writeExperiment(join(cwd, 'tiny.yaml'));
-  const swept = await earshot(['sweep', 'tiny.yaml'], { cwd });
-  expect(swept.errors).toMatch(/tiny\.yaml is no sweep: kind is not there, .* `earshot train tiny\.yaml`/);
+  const { out } = await earshot(['sweep', 'tiny.yaml', '--dry-run'], { cwd });
+  expect(out).toBe('agent/seed-1  agent, seed 1\n1 trial\n');
 });
 
 describe('recipes', () => {
