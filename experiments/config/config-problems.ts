@@ -1,8 +1,8 @@
 import { closest, distance } from 'fastest-levenshtein';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { isPlainObject, type PlainObject } from './overrides.ts';
-import { adviceOnRemovedOption } from './removed-options.ts';
+import { anyKey, optionLines } from './option-lines.ts';
+import type { PlainObject } from './overrides.ts';
 
 /**
  * Checks a configuration against a schema.
@@ -28,35 +28,30 @@ export function experimentResolver<Schema extends z.ZodType>(schema: Schema) {
 }
 
 /** One line per problem: its place, the value, the reason, and the nearest key for an unknown one. */
-function configProblems(options: { schema: z.ZodType; input: unknown; error: z.ZodError }): string {
-  const { schema } = options;
-  return options.error.issues
+function configProblems({ schema, input, error }: { schema: z.ZodType; input: unknown; error: z.ZodError }): string {
+  const options = optionLines(schema).map(({ path }) => ({
+    path: path.replace(/\[[^\]]*\]/g, '').split('.'),
+    alternative: /\[([^\]]*)\]\.[^.]*$/.exec(path)?.[1],
+  }));
+  return error.issues
     .flatMap((issue) => withinAlternatives(issue))
-    .map((issue) => {
+    .flatMap((issue) => {
+      const place = issue.path.join('.');
       if (issue.code === 'unrecognized_keys')
-        return issue.keys
-          .map((key) =>
-            unknownKey(key, {
-              path: issue.path,
-              keys: keysAt(schema, issue.path, options.input),
-              paths: pathsOf(schema, options.input),
-              value: valueAt(options.input, [...issue.path, key]),
-            }),
-          )
-          .join('\n');
-      const value = valueAt(options.input, [...issue.path]);
-      const advice = adviceOnRemovedOption(issue.path.join('.'), value);
-      if (advice !== undefined) return `  ${issue.path.join('.')}: ${advice}`;
+        return issue.keys.map(
+          (key) => `  ${[...issue.path, key].join('.')}: ${unknownKey(key, { at: issue.path, options, input })}`,
+        );
+      const value = valueAt(input, issue.path);
       // Of several kinds of value none can be told to be meant, nor which of their keys are known.
       if (value === undefined && issue.code === 'invalid_union' && issue.discriminator !== undefined)
-        return `  ${issue.path.join('.')}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
+        return `  ${place}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
       const isShown = value !== undefined && !issue.path.some((part) => MAY_HOLD_SECRET.test(String(part)));
       const actual = isShown ? ` (found ${typeof value === 'number' ? value : shown(value)})` : '';
       const message = issue.message.replace(
         /^Invalid input: expected (.*), received undefined$/,
         'is missing; give a $1',
       );
-      return `  ${issue.path.join('.') || 'the file'}: ${message}${actual}`;
+      return `  ${place || 'the file'}: ${message}${actual}`;
     })
     .join('\n');
 }
@@ -80,26 +75,39 @@ function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return meant.flatMap((inner) => withinAlternatives({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
+interface Option {
+  readonly path: readonly string[];
+  /** The alternative of the object that has the option, where there are several. */
+  readonly alternative: string | undefined;
+}
+
+const mostPaths = 3;
+
 function unknownKey(
   key: string,
-  options: { path: readonly PropertyKey[]; keys: readonly string[]; paths: readonly string[]; value: unknown },
+  { at, options, input }: { at: readonly PropertyKey[]; options: readonly Option[]; input: unknown },
 ): string {
-  const { path, keys, paths, value } = options;
-  const place = [...path, key].join('.');
-  const advice = adviceOnRemovedOption(place, value);
-  if (advice !== undefined) return `  ${place}: ${advice}`;
-  const meant = (names: readonly string[]) =>
-    `  ${place}: unknown key; did you mean ${names.slice(0, mostPaths).join(' or ')}?`;
-  const elsewhere = paths.filter((each) => each !== place && each.endsWith(`.${key}`));
+  const place = [...at, key].join('.');
+  if (removedOptions.some((option) => `.${place}`.endsWith(`.${option}`)))
+    return 'removed in 0.3.0; leave the option out (CHANGELOG.md says what to use instead)';
+  const meant = (names: readonly string[]) => `unknown key; did you mean ${names.slice(0, mostPaths).join(' or ')}?`;
+  const paths = pathsOf(options, input).filter((path) => path !== place);
+  const elsewhere = paths.filter((path) => path.endsWith(`.${key}`));
   if (elsewhere.length > 0) return meant(elsewhere);
-  if (keys.length === 0) return `  ${place}: unknown key`;
-  const nearest = closest(key, [...keys]);
+  const keys = keysAt(options, { at, input });
+  if (keys.length === 0) return 'unknown key';
+  const nearest = closest(key, keys);
   if (distance(key, nearest) <= Math.max(2, key.length / 2)) return meant([nearest]);
-  const like = paths.filter(
-    (each) => each !== place && distance(key, each.slice(each.lastIndexOf('.') + 1)) <= key.length / 3,
-  );
-  return like.length > 0 ? meant(like) : `  ${place}: unknown key; known are ${keys.join(', ')}`;
+  const like = paths.filter((path) => distance(key, path.slice(path.lastIndexOf('.') + 1)) <= key.length / 3);
+  return like.length > 0 ? meant(like) : `unknown key; known are ${keys.join(', ')}`;
 }
+
+/** Options of earlier versions. */
+const removedOptions = [
+  ...['method.firstRung', 'method.factor', 'method.sampler', 'agent.preset', 'agent.pairing', 'agent.lastPost'],
+  ...['agent.normalizer', 'imitation.rollout', 'imitation.misleadingPenalty', 'imitation.otherExpertSampling'],
+  ...['ppo.valueGain', 'prompt', 'promptTokens', 'reading', 'state.components'],
+];
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
@@ -109,56 +117,24 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** The keys at a path of the schema. If the input has a `name` there, only keys of that alternative. */
-function keysAt(schema: z.ZodType, path: readonly PropertyKey[], input: unknown): string[] {
-  let nodes: unknown[] = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })];
-  for (const key of path) nodes = alternatives(nodes).flatMap((node) => childAt(node, key));
-  const name = valueAt(input, [...path, 'name']);
-  const meant = alternatives(nodes).filter((node) => {
-    const nameNode = propertiesOf(node).name;
-    return !isPlainObject(nameNode) || nameNode.const === undefined || nameNode.const === name;
-  });
-  return [...new Set(meant.flatMap((node) => Object.keys(propertiesOf(node))))];
+/** The keys at a place. If the input has a `name` there, only keys of that alternative. */
+function keysAt(options: readonly Option[], { at, input }: { at: readonly PropertyKey[]; input: unknown }): string[] {
+  const here = options.filter(
+    ({ path }) =>
+      path.length === at.length + 1 && at.every((key, index) => [String(key), anyKey].includes(path[index])),
+  );
+  const name = valueAt(input, [...at, 'name']);
+  const ofName = here.filter(({ alternative }) => alternative === name);
+  return [...new Set((ofName.length > 0 ? ofName : here).map(({ path }) => path[at.length]))];
 }
-
-const mostPaths = 3;
 
 /** The paths of all keys. Those within a configured object come first. */
-function pathsOf(schema: z.ZodType, input: unknown): string[] {
-  const paths = new Set<string>();
-  const walk = (node: unknown, path: readonly string[]) => {
-    for (const each of alternatives([node]))
-      for (const [key, child] of Object.entries(propertiesOf(each))) {
-        const childPath = [...path, key];
-        if (childPath.length > 1) paths.add(childPath.join('.'));
-        walk(child, childPath);
-      }
-  };
-  walk(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }), []);
-  const presentKeys = (path: string) =>
-    path.split('.').filter((_, at, keys) => valueAt(input, keys.slice(0, at + 1)) !== undefined);
-  return [...paths].sort(
-    (a, b) => presentKeys(b).length - presentKeys(a).length || a.split('.').length - b.split('.').length,
-  );
-}
-
-function alternatives(nodes: readonly unknown[]): unknown[] {
-  return nodes.flatMap((node) =>
-    isPlainObject(node)
-      ? [
-          node,
-          ...alternatives([node.anyOf, node.oneOf, node.allOf].flatMap((list) => (Array.isArray(list) ? list : []))),
-        ]
-      : [],
-  );
-}
-
-function propertiesOf(node: unknown): Record<string, unknown> {
-  return isPlainObject(node) && isPlainObject(node.properties) ? node.properties : {};
-}
-
-function childAt(node: unknown, key: PropertyKey): unknown[] {
-  const property = propertiesOf(node)[String(key)];
-  if (property !== undefined) return [property];
-  return isPlainObject(node) && isPlainObject(node.additionalProperties) ? [node.additionalProperties] : [];
+function pathsOf(options: readonly Option[], input: unknown): string[] {
+  const presentKeys = (path: readonly string[]) =>
+    path.filter((_, index) => valueAt(input, path.slice(0, index + 1)) !== undefined).length;
+  const paths = options
+    .map(({ path }) => path)
+    .filter((path) => path.length > 1 && !path.includes(anyKey))
+    .sort((a, b) => presentKeys(b) - presentKeys(a) || a.length - b.length);
+  return [...new Set(paths.map((path) => path.join('.')))];
 }

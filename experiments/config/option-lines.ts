@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** Stands in paths for the keys of a map, which users choose. */
+export const anyKey = '<name>';
+
 export interface OptionLine {
   /** Dotted, such as `agent.imitation.alpha`; alternatives are told apart as in `stanceModel[local].encoder`. */
   readonly path: string;
@@ -54,6 +57,10 @@ function linesAt({ node, path, isRequired }: { node: Node; path: string; isRequi
           },
         ];
   const objects = alternativesOf(node).filter(({ properties }) => properties !== undefined);
+  const maps = alternativesOf(node).flatMap(({ additionalProperties: value }) => {
+    const child = nodeSchema.safeParse(value).data;
+    return child === undefined ? [] : linesAt({ node: child, path: `${path}.${anyKey}`, isRequired: false }).slice(1);
+  });
   const inner = objects.flatMap((alternative) => {
     const mark = objects.length > 1 ? `[${nameOf(alternative) ?? Object.keys(alternative.properties ?? {})[0]}]` : '';
     const { properties = {}, required = [] } = alternative;
@@ -65,7 +72,7 @@ function linesAt({ node, path, isRequired }: { node: Node; path: string; isRequi
       }),
     );
   });
-  return [...ofNode, ...inner];
+  return [...ofNode, ...maps, ...inner];
 }
 
 function alternativesOf(node: Node): Node[] {
