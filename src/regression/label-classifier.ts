@@ -42,7 +42,8 @@ export async function fitLabels(options: {
   const fitRows = await softmaxFitter({ ...rows, mostInnerProducts: 0 });
   const power = powers[options.classWeights];
   const { logits, weights } = await fitRows({
-    rowWeights: rowWeights.map((weight, row) => weight * counts[labels[row]] ** -power),
+    // A row that is left out may be the only one of its class, whose count is 0.
+    rowWeights: rowWeights.map((weight, row) => (weight === 0 ? 0 : weight * counts[labels[row]] ** -power)),
     // The loss is a mean over the rows. More of them reduce the influence of the penalty.
     l2: options.l2 / counts.reduce((sum, count) => sum + count, 0),
   });

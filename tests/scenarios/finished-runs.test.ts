@@ -183,5 +183,5 @@ it('knows what each command is for', async () => {
     'export',
     'doctor',
   ])
-    expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
+    expect(out).toMatch(new RegExp(`^  ${name}[ |]`, 'm'));
 });

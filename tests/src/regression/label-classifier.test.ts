@@ -43,3 +43,10 @@ it('stays at the prior with a strong penalty, and leaves it with a weak one', as
   expect((await fitted(1e-3)).weights()[2]).toBe(2);
   expect((await fitted(1e-3, [0, 1, 2])).weights()[2]).toBeLessThan(0);
 });
+
+it('leaves out the only row of a class', async () => {
+  const only = { ...all, labels: [...labels.slice(0, 9), 2] };
+  const rowWeights = all.rowWeights.map((weight, row) => (row === 9 ? 0 : weight));
+  const { logits } = await fitLabels({ ...only, rowWeights, classes: [0, 1, 2], classWeights: 'root' });
+  expect(odds(logits)).toBeCloseTo(Math.sqrt(8), 1);
+});
