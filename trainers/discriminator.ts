@@ -36,15 +36,18 @@ export interface Pairs {
   readonly actions: Uint8Array;
 }
 
-/** One expert's pairs without end: passes in a fresh random order each. */
-export interface Expert {
-  readonly name: ExpertName;
+/** Pairs without end: passes in a fresh random order each. */
+interface PairStream {
   readonly pairs: Pairs;
+  order: Int32Array;
+  position: number;
+}
+
+export interface Expert extends PairStream {
+  readonly name: ExpertName;
   readonly labelExpertIsOne: number;
   /** In the cross-entropy, over the agent's; negative to subtract. */
   readonly weight: number;
-  order: Int32Array;
-  position: number;
 }
 
 /** Whose pairs a discriminator tells from the agent's, and what its reward counts. */
@@ -246,8 +249,11 @@ export async function updateDiscriminators(
     const orders = discriminators.map(() => random.permutation(steps));
     for (let update = 0; update < updates; update++)
       for (const [place, { experts }] of discriminators.entries()) {
-        const chosen = orders[place].subarray(update * batchSize, (update + 1) * batchSize);
-        drawMinibatch(drawn[place], agentSteps, { chosen, update: epoch * updates + update, experts, random });
+        const agent = { pairs: agentSteps, order: orders[place], position: update * batchSize };
+        for (const stream of [agent, ...experts]) drawPairs(drawn[place], stream, { count: batchSize, random });
+        const mixtures = experts.length * batchSize;
+        const start = (epoch * updates + update) * mixtures;
+        random.fill(drawn[place].mixture, { start, end: start + mixtures });
       }
   }
   const actions = new Given(new Float32Array(agentSteps.actions), [steps, 1]);
@@ -277,6 +283,8 @@ interface DrawnMinibatches {
   readonly rows: Int32Array;
   readonly actions: Float32Array;
   readonly mixture: Float32Array;
+  /** Pairs so far. */
+  pairs: number;
 }
 
 function minibatchArrays({ experts, scratch }: Discriminator, pairs: number): DrawnMinibatches {
@@ -285,41 +293,35 @@ function minibatchArrays({ experts, scratch }: Discriminator, pairs: number): Dr
     rows: scratch.array('int32', all),
     actions: scratch.array('float32', all, 'actions'),
     mixture: scratch.array('float32', experts.length * pairs, 'mixture'),
+    pairs: 0,
   };
 }
 
-/** The chosen steps of the agent, then as many pairs of each expert. */
-function drawMinibatch(
-  { rows, actions, mixture }: DrawnMinibatches,
-  agentSteps: Pairs,
-  options: { chosen: Int32Array; update: number; experts: readonly Expert[]; random: Random },
+/** Appends the next pairs. */
+export function drawPairs(
+  drawn: Omit<DrawnMinibatches, 'mixture'>,
+  stream: PairStream,
+  { count, random }: { count: number; random: Random },
 ): void {
-  const { chosen, update, experts, random } = options;
-  const batch = chosen.length;
-  let next = update * (1 + experts.length) * batch;
-  for (let i = 0; i < batch; i++, next++) {
-    rows[next] = agentSteps.rows[chosen[i]];
-    actions[next] = agentSteps.actions[chosen[i]];
-  }
-  for (const expert of experts) {
-    const { pairs } = expert;
-    for (let i = 0; i < batch; i++, next++) {
-      const pair = nextPair(expert, random);
-      rows[next] = pairs.rows[pair];
-      actions[next] = pairs.actions[pair];
+  const { rows, actions } = drawn;
+  const { pairs } = stream;
+  for (let left = count; left > 0; ) {
+    if (stream.position === stream.order.length) {
+      stream.order = random.permutation(pairs.rows.length);
+      stream.position = 0;
     }
+    // Thousands in an iteration, so the loop reads nothing but arrays.
+    const [{ order, position }, start] = [stream, drawn.pairs];
+    const some = Math.min(left, order.length - position);
+    for (let index = 0; index < some; index++) {
+      const pair = order[position + index];
+      rows[start + index] = pairs.rows[pair];
+      actions[start + index] = pairs.actions[pair];
+    }
+    stream.position += some;
+    drawn.pairs += some;
+    left -= some;
   }
-  const mixtures = experts.length * batch;
-  for (let i = update * mixtures; i < (update + 1) * mixtures; i++) mixture[i] = random.uniform();
-}
-
-/** The expert's next pair, of passes in a fresh order when it has been through all. */
-export function nextPair(expert: Pick<Expert, 'pairs' | 'order' | 'position'>, random: Random): number {
-  if (expert.position === expert.order.length) {
-    expert.order = random.permutation(expert.pairs.rows.length);
-    expert.position = 0;
-  }
-  return expert.order[expert.position++];
 }
 
 /** How well a discriminator tells pairs apart, before its updates of the last epoch. */

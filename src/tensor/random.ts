@@ -34,6 +34,11 @@ export class Random {
     return uniformFloat64(this.generator);
   }
 
+  /** Fills an array with uniform numbers in [0, 1). */
+  fill(numbers: Float32Array, { start = 0, end = numbers.length }: { start?: number; end?: number } = {}): void {
+    for (let index = start; index < end; index++) numbers[index] = this.uniform();
+  }
+
   /** Uniform integer in [0, bound). */
   integer(bound: number): number {
     return Math.floor(this.uniform() * bound);

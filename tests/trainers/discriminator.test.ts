@@ -9,7 +9,7 @@ import { gailOptions } from '../../trainers/config.ts';
 import {
   createDiscriminators,
   disposeDiscriminator,
-  nextPair,
+  drawPairs,
   type Pairs,
   updateDiscriminators,
 } from '../../trainers/discriminator.ts';
@@ -83,9 +83,13 @@ describe('a discriminator for each expert', () => {
 
 describe('the pairs of an expert', () => {
   it('come in passes, each once in a pass', () => {
-    const own = { pairs: pairs(0, 0, 0, 0, 0, 0), order: new Int32Array(0), position: 0 };
+    const of: Pairs = { rows: Int32Array.of(0, 10, 20, 30, 40, 50), actions: Uint8Array.of(0, 1, 0, 1, 0, 1) };
+    const expert = { pairs: of, order: new Int32Array(0), position: 0 };
     const random = Random.seeded({ seed: 1, purpose: 'test draws' });
-    const drawn = Array.from({ length: 12 }, () => nextPair(own, random));
-    for (const pass of [drawn.slice(0, 6), drawn.slice(6)]) expect([...pass].sort()).toEqual([0, 1, 2, 3, 4, 5]);
+    const [rows, actions] = [new Int32Array(12), new Float32Array(12)];
+    const drawn = { rows, actions, pairs: 0 };
+    for (let draw = 0; draw < 3; draw++) drawPairs(drawn, expert, { count: 4, random });
+    for (const pass of [rows.slice(0, 6), rows.slice(6)]) expect([...pass].sort((a, b) => a - b)).toEqual([...of.rows]);
+    for (const [place, row] of rows.entries()) expect(actions[place]).toBe((row / 10) % 2);
   });
 });
