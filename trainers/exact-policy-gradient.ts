@@ -11,7 +11,7 @@ import {
   type Tensors,
 } from '../src/tensor/operations.ts';
 import { gathered, type TakenRows } from '../src/tensor/row-table.ts';
-import { type BlockMasks, masked, policyForward } from './policy-value.ts';
+import { policyForward } from './policy-value.ts';
 
 /*
  * The task's own return on labelled threads: what the detector's judgement at the stop is worth, less the delay and the
@@ -96,12 +96,8 @@ export function expectedReturn(
 
 /** Climbs the expected return. A batch is empty, for every update takes all threads. */
 export const climbReturn = descent(
-  (
-    parameters: Tensors<MlpName>,
-    _: object,
-    { blockMasks, task }: { blockMasks: BlockMasks | null; task: LabelledBatch },
-  ) => {
-    const expected = returnOf(masked(parameters, blockMasks), task);
+  (parameters: Tensors<MlpName>, _: object, { task }: { task: LabelledBatch }) => {
+    const expected = returnOf(parameters, task);
     return { loss: tf.neg(tf.mul(expected, task.weight)), outputs: { expected } };
   },
   () => ({}),

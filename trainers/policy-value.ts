@@ -11,6 +11,7 @@ import {
   sliceColumns,
   type Tensors,
   upperForward,
+  withGradient,
 } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
 import { gathered, type TakenRows } from '../src/tensor/row-table.ts';
@@ -94,11 +95,20 @@ export function disposePolicyValue(network: PolicyValue): void {
   if (network.blockMasks !== null) tf.dispose([network.blockMasks.w2, network.blockMasks.w3]);
 }
 
-/** The parameters with zeros off the blocks, where a loss must not move them. */
+/** The parameters for a loss that may not move them off the blocks, where they are zero. */
 export function masked(parameters: Tensors<MlpName>, blockMasks: BlockMasks | null): Tensors<MlpName> {
   if (blockMasks === null) return parameters;
-  const { w2, w3 } = blockMasks;
-  return { ...parameters, w2: tf.mul(parameters.w2, w2), w3: tf.mul(parameters.w3, w3) };
+  const onBlocks = (weights: tf.Tensor2D, mask: tf.Tensor2D) =>
+    withGradient([weights], {
+      saved: [mask],
+      value: () => tf.clone(weights),
+      gradients: (dy, [mask]) => [tf.mul(dy, mask)],
+    });
+  return {
+    ...parameters,
+    w2: onBlocks(parameters.w2, blockMasks.w2),
+    w3: onBlocks(parameters.w3, blockMasks.w3),
+  };
 }
 
 /** Log-probabilities of the actions, [rows, actions], by a network with a critic or without. */

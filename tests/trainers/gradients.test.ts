@@ -10,7 +10,7 @@ import { Random } from '../../src/tensor/random.ts';
 import { gailOptions } from '../../trainers/config.ts';
 import { createDiscriminators, gailLoss } from '../../trainers/discriminator.ts';
 import { discriminatorTasks } from '../../trainers/expert-weights.ts';
-import { createPolicyValue, masked } from '../../trainers/policy-value.ts';
+import { createPolicyValue } from '../../trainers/policy-value.ts';
 import { ppoLoss } from '../../trainers/ppo.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
@@ -83,14 +83,13 @@ describe('the gradient of the PPO loss', () => {
       ),
       returns: normal(random, [rows, 1]),
     };
-    const { blockMasks } = agent;
     const coefficients = {
       clip: single(clip),
       entropy: single(entropy),
       value: single(value),
       valueClip: single(valueClip),
     };
-    const loss = (parameters: typeof given) => ppoLoss(masked(parameters, blockMasks), batch, coefficients);
+    const loss = (parameters: typeof given) => ppoLoss(parameters, batch, coefficients);
     return { parameters: given, loss };
   }
 

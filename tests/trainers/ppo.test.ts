@@ -3,8 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parametersOf } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { createPolicyValue, policyValueForward } from '../../trainers/policy-value.ts';
-import { clippedSurrogate, ppoLoss } from '../../trainers/ppo.ts';
+import { RowTable } from '../../src/tensor/row-table.ts';
+import { ppoSchema } from '../../trainers/config.ts';
+import { createPolicyValue, disposePolicyValue, policyValueForward } from '../../trainers/policy-value.ts';
+import { clippedSurrogate, ppoLoss, ppoUpdate } from '../../trainers/ppo.ts';
+import { networkArrays } from '../../trainers/stop-agent/network-state.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
 beforeAll(() => selectBackend(testBackend('cpu')));
@@ -69,4 +72,43 @@ describe('EARD’s Eq. 6', () => {
     );
     expect(valueLoss({ oldValues: [9, 9, 9], valueClip: 0.1 })).toBeCloseTo(expected, 4);
   });
+});
+
+it('keeps policy and value apart: every weight on the blocks moves, and those off them stay zero', async () => {
+  const [hidden, steps] = [6, 20];
+  const random = Random.seeded({ seed: 2, purpose: 'ppo' });
+  const agent = createPolicyValue({ inputs: 3, actions: 2, hidden, hasCritic: true, random });
+  const states = new RowTable({ data: Float32Array.from({ length: steps * 3 }, () => random.normal()), columns: 3 });
+  const drawn = () => Float32Array.from({ length: steps }, () => random.normal());
+  const before = await networkArrays('agent', agent);
+  await ppoUpdate(
+    agent,
+    {
+      rows: Int32Array.from({ length: steps }, (_, step) => step),
+      actions: Uint8Array.from({ length: steps }, () => random.integer(2)),
+      chosen: new Uint8Array(steps).fill(1),
+      logProbabilities: new Float32Array(steps).fill(Math.log(0.5)),
+      values: drawn(),
+      advantages: drawn(),
+      returns: drawn(),
+    },
+    { config: ppoSchema.parse({ clip: 10 }), states, random, remaining: 1, task: null },
+  );
+  const after = await networkArrays('agent', agent);
+  for (const [name, ofPolicy] of [
+    ['w2', hidden],
+    ['w3', 2],
+  ] as const) {
+    const {
+      shape: [, width],
+      data,
+    } = after[`agent/parameters/${name}`];
+    for (const [place, weight] of data.entries()) {
+      const isOnBlock = Math.floor(place / width) < hidden === place % width < ofPolicy;
+      if (isOnBlock) expect(weight).not.toBe(before[`agent/parameters/${name}`].data[place]);
+      else expect(Math.abs(weight)).toBe(0);
+    }
+  }
+  states.dispose();
+  disposePolicyValue(agent);
 });

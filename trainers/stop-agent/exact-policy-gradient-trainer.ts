@@ -37,7 +37,7 @@ export async function createExactPolicyGradient(settings: StopAgentSettings): Pr
       const { outputs } = await climbReturn(agent, {
         count: updates,
         batches: {},
-        shared: { blockMasks: agent.blockMasks, task },
+        shared: { task },
         adam: {
           learningRate: learningRate * (1 - iteration / iterations),
           epsilon: ADAM_EPSILON,
