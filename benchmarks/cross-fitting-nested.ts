@@ -19,7 +19,7 @@ import { crossFit } from '../experiments/stop-agent/cross-fitting.ts';
 import { readJudged, readStops } from '../experiments/stop-agent/decided-files.ts';
 import { agentName } from '../experiments/stop-agent/decisions.ts';
 import { taskOf } from '../experiments/stop-agent/experiment.ts';
-import { judgeForTraining, trainedOrFromFile } from '../experiments/stop-agent/judge-for-training.ts';
+import { judgeForTraining } from '../experiments/stop-agent/judge-for-training.ts';
 import type { TrialMaterial } from '../experiments/stop-agent/prepare.ts';
 import { runTrial, type TrialSettings } from '../experiments/stop-agent/trial.ts';
 import type { JudgementSequence } from '../experts/judgement-sequence.ts';
@@ -87,10 +87,8 @@ async function nestedFolds(trial: TrialSettings, folds: readonly TrialMaterial[]
       const second = first + 1 + place;
       const left = new Set([...one.parts.test, ...other.parts.test].map(({ id }) => id));
       const detectorThreads = one.parts.detector.filter(({ id }) => !left.has(id));
-      const judge = await trainedOrFromFile({ experiment, seed, cache, detectorThreads, context });
       const threads = [...one.parts.test, ...other.parts.test];
-      const options = { judge, threads, store: cache.annotations, maxPosts: experiment.maxJudgedPosts, context };
-      const { sequences } = await judgeForTraining(options);
+      const { sequences } = await judgeForTraining({ experiment, seed, cache, context }, { detectorThreads, threads });
       const copy = (of: readonly Thread[], to: number) => {
         for (const { id } of of) nested[to].set(id, sequences.get(id)!);
       };

@@ -117,16 +117,21 @@ export function alertCounts(
 
 /**
  * A guarantee on average over data sets, found on labelled threads that were judged and scored by cross-validation: no thread is set
- * aside. Null where there are too few threads for one, or a deadline alone loses on too many.
+ * aside.
+ * @throws GuaranteeNotShown where there are too few threads for one, or a deadline alone loses on too many
  */
 export async function guaranteeOnAverage(
   threads: readonly CalibrationThread[],
   target: Omit<GuaranteeWanted, 'confidence'>,
-): Promise<Guarantee | null> {
-  const calibration = keptOnAverage(threads, target);
-  if (calibration === null) return null;
-  const { threshold, losses, bound, er } = calibration;
+): Promise<Guarantee> {
   const { level, loss } = target;
+  const calibration = keptOnAverage(threads, target);
+  if (calibration === null)
+    throw new GuaranteeNotShown(
+      `${threads.length} labelled threads cannot show that at most ${100 * level}% of predictions would change on average`,
+      'Label more, give at least 150 threads without labels, or allow more with guarantee.level',
+    );
+  const { threshold, losses, bound, er } = calibration;
   const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
   const counts = { threads: threads.length, losses, bound, er };
   return guaranteeSchema.parse({ loss, level, confidence: null, threshold, ...counts, claims });

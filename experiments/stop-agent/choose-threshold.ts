@@ -1,22 +1,28 @@
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
-import type { Task } from '../../src/data/task.ts';
-import { isFairTest, type Thread } from '../../src/data/thread.ts';
+import { isFairTest } from '../../src/data/thread.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { valuesOf } from '../run/metric.ts';
-import { GuaranteeNotShown, guaranteeFor, guaranteeOnAverage, keptOnAverage, thresholds } from './calibrate.ts';
-import { agentName, countingScores, type Decision, decide, stopByScores, type TestThread } from './decisions.ts';
+import {
+  type CalibrationThread,
+  GuaranteeNotShown,
+  guaranteeFor,
+  guaranteeOnAverage,
+  keptOnAverage,
+  thresholds,
+} from './calibrate.ts';
+import { agentName, type Decision, decide, replayed, stopByScores, type TestThread } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { stopColumns } from './metrics.ts';
 import { guaranteeFile, keepThreshold, unshownGuaranteeFile } from './operating-point.ts';
 import { agentQueries, halfway, limitsOf } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
 import { worth } from './recommendation.ts';
-import { type ScoredThread, scoredThread } from './scored-thread.ts';
-import { decideByPolicies, learntPolicy, type StateMaterials, seenPosts } from './states.ts';
+import { scoredThread } from './scored-thread.ts';
+import { decideByPolicies, learntPolicy, seenPosts } from './states.ts';
 
 interface Trained {
   readonly prepared: PreparedTrial;
@@ -31,13 +37,16 @@ interface Trained {
  * is worth most on threads that were set aside for it, or judged by cross-fitting; any other where stopping is likelier than not.
  */
 export async function chooseThreshold(agent: StopPolicy, trained: Trained): Promise<void> {
-  const { experiment, prepared, run } = trained;
+  const { experiment, prepared, run, heldOutScores } = trained;
   const { guarantee, crossFitting } = experiment;
-  const { calibration, development, demonstrations } = prepared.parts;
-  const calibrates = calibration.length > 0 ? keepGuarantee : crossFitting === null ? null : keepAverage;
-  if (guarantee !== null && calibrates !== null)
+  const { parts, sequences, materials } = prepared;
+  const { calibration, development, demonstrations } = parts;
+  const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
+  if (guarantee !== null && (calibration.length > 0 || crossFitting !== null))
     try {
-      return await calibrates(agent, { ...trained, guarantee });
+      const shown = await shownGuarantee(policy, trained, guarantee);
+      guaranteeFile.write(run, shown);
+      return keepThreshold(run, shown);
     } catch (error) {
       // A training is worth its report without a guarantee, too.
       if (!(error instanceof GuaranteeNotShown)) throw error;
@@ -45,100 +54,44 @@ export async function chooseThreshold(agent: StopPolicy, trained: Trained): Prom
     }
   if (experiment.agent.algorithm !== 'settled') return;
   const judged = (crossFitting === null ? development : demonstrations).filter(isFairTest);
-  if (judged.length > 0) await keepBest(agent, judged, trained);
-}
-
-type GuaranteeOptions = NonNullable<Experiment['guarantee']>;
-
-const remediesOf = ({ crossFitting }: Experiment) => ({
-  threads: crossFitting === null ? 'Raise split.calibration' : 'Give more threads without labels',
-  level: 'guarantee.level:',
-});
-
-/** Finds the guarantee on the calibration part, and stops by it. @throws GuaranteeNotShown */
-async function keepGuarantee(
-  agent: StopPolicy,
-  { prepared, experiment, run, guarantee: options }: Trained & { guarantee: GuaranteeOptions },
-): Promise<void> {
-  const { parts, sequences, materials } = prepared;
-  const definition = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
-  const scored = await scoredThreads(parts.calibration, { ...materials, definition, sequences });
-  const { limits, task } = definition;
-  const target = { ...options, limits, alerts: task.alerts, remedies: remediesOf(experiment) };
-  const guarantee = await guaranteeFor(
-    scored.map((thread) => ({ ...thread, gold: null })),
-    target,
-  );
-  guaranteeFile.write(run, guarantee);
-  keepThreshold(run, guarantee);
-}
-
-/** Finds the guarantee on the labelled threads, whose judgements are those of detectors that have not seen them. @throws GuaranteeNotShown */
-async function keepAverage(
-  agent: StopPolicy,
-  { prepared, run, heldOutScores, guarantee: options }: Trained & { guarantee: GuaranteeOptions },
-): Promise<void> {
-  if (options.loss !== 'disagreement')
-    throw new GuaranteeNotShown(
-      `guarantee.loss ${options.loss} is shown by threads without labels that nothing learns from, and there are too few`,
-      'Give more threads without labels',
-    );
-  const { parts, sequences, materials } = prepared;
-  const definition = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
-  const { limits, task } = definition;
-  const scored = await scoredThreads(parts.demonstrations.filter(isFairTest), {
-    ...materials,
-    definition,
-    sequences,
-    heldOutScores,
-  });
-  const guarantee = await guaranteeOnAverage(
-    scored.map((thread) => ({ ...thread, gold: null })),
-    { ...options, limits, alerts: task.alerts },
-  );
-  if (guarantee === null)
-    throw new GuaranteeNotShown(
-      `${scored.length} labelled threads cannot show that at most ${100 * options.level}% of predictions would change on average`,
-      `Label more, give at least 150 threads without labels, or allow more with guarantee.level`,
-    );
-  guaranteeFile.write(run, guarantee);
-  keepThreshold(run, guarantee);
-}
-
-/** Threads as a trained policy and its detector read them. */
-async function scoredThreads(
-  threads: readonly Thread[],
-  of: StateMaterials & {
-    definition: PolicyDefinition;
-    sequences: ReadonlyMap<string, JudgementSequence>;
-    /** By thread id; the policy scores the others. */
-    heldOutScores?: ReadonlyMap<string, readonly number[]> | undefined;
-  },
-): Promise<ScoredThread[]> {
-  const { definition, sequences, heldOutScores, ...materials } = of;
-  const { fields } = definition;
-  const scored: ScoredThread[] = [];
-  for (const thread of threads) {
-    const posts = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
-    scored.push(scoredThread(thread, { definition, inputs: posts, scores: heldOutScores?.get(thread.id) }));
-  }
-  return scored;
-}
-
-/** One training of a settled agent serves every threshold. Of those that are worth most on these threads, the most careful. */
-async function keepBest(
-  agent: StopPolicy,
-  threads: readonly Thread[],
-  { prepared, experiment, run, heldOutScores }: Trained,
-): Promise<void> {
-  const { sequences, materials } = prepared;
-  const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
-  const { tested, scores } = await decideByPolicies({ [agentName]: policy }, threads, { ...materials, sequences });
+  if (judged.length === 0) return;
+  // One training of a settled agent serves every threshold.
+  const { tested, scores } = await decideByPolicies({ [agentName]: policy }, judged, { ...materials, sequences });
   const scored = tested.map((thread, index) => ({
     thread,
     scores: heldOutScores?.get(thread.threadId) ?? [...scores[index]],
   }));
   keepThreshold(run, { threshold: bestThreshold(scored, { experiment, policy }) });
+}
+
+/**
+ * The guarantee on the calibration part. Without one, that on average on the labelled threads, whose judgements are those of detectors that
+ * have not seen them.
+ * @throws GuaranteeNotShown
+ */
+async function shownGuarantee(
+  definition: PolicyDefinition,
+  { prepared, experiment, heldOutScores }: Trained,
+  options: NonNullable<Experiment['guarantee']>,
+): Promise<Guarantee> {
+  const { parts, sequences, materials } = prepared;
+  const calibrates = parts.calibration.length > 0;
+  if (!calibrates && options.loss !== 'disagreement')
+    throw new GuaranteeNotShown(
+      `guarantee.loss ${options.loss} is shown by threads without labels that nothing learns from, and there are too few`,
+      'Give more threads without labels',
+    );
+  const { limits, task, fields } = definition;
+  const scored: CalibrationThread[] = [];
+  for (const thread of calibrates ? parts.calibration : parts.demonstrations.filter(isFairTest)) {
+    const inputs = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
+    const scores = calibrates ? undefined : heldOutScores?.get(thread.id);
+    scored.push({ ...scoredThread(thread, { definition, inputs, scores }), gold: null });
+  }
+  const target = { ...options, limits, alerts: task.alerts };
+  if (!calibrates) return guaranteeOnAverage(scored, target);
+  const threads = experiment.crossFitting === null ? 'Raise split.calibration' : 'Give more threads without labels';
+  return guaranteeFor(scored, { ...target, remedies: { threads, level: 'guarantee.level:' } });
 }
 
 /** A labelled thread with its judgements, and with the scores of an agent at every post. */
@@ -185,7 +138,7 @@ export function decideByOtherFolds(
     const calibration =
       target &&
       keptOnAverage(
-        others.map((thread) => replayed(thread, task)),
+        others.map(({ thread, scores }) => replayed(thread, scores, task)),
         target,
       );
     const threshold = calibration?.threshold ?? bestThreshold(others, { experiment, policy });
@@ -193,14 +146,4 @@ export function decideByOtherFolds(
     const tested = fold.map(({ thread }) => thread);
     return { threshold, decisions: decide(agentName, tested, stops, policy.queries).decisions };
   });
-}
-
-/** A thread as a calibration replays it. */
-function replayed({ thread, scores }: ScoredTestThread, task: Task) {
-  const { predicted } = thread.sequence;
-  return {
-    posts: countingScores(thread, scores, task).map((score, index) => ({ score, hours: thread.hours[index] })),
-    labelAt: (posts: number) => task.labels[predicted[Math.min(posts, predicted.length) - 1]] ?? null,
-    gold: null,
-  };
 }

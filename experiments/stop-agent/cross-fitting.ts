@@ -6,11 +6,10 @@ import { type IndexedThread, loadIndexed, type ThreadFacts, type ThreadSource } 
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { type WorkContext, within } from '../../src/work-context.ts';
-import type { Cache } from './cache.ts';
+import { within } from '../../src/work-context.ts';
 import { type CrossFitting, type Experiment, labelField, taskOf } from './experiment.ts';
-import { judgeForTraining, trainedOrFromFile } from './judge-for-training.ts';
-import type { ExperimentData, Parts } from './parts.ts';
+import { judgeForTraining, type SeededExperiment } from './judge-for-training.ts';
+import type { Parts } from './parts.ts';
 import type { TrialMaterial } from './prepare.ts';
 
 /*
@@ -59,7 +58,6 @@ export function crossFittedFacts<Of extends ThreadFacts>(
   { experiment, seed }: { experiment: Experiment; seed: number },
 ): { labelled: Of[]; environment: Of[]; calibration: Of[] } {
   const { crossFitting, guarantee } = experiment;
-  if (crossFitting === null) throw new Error('this experiment names parts');
   const task = taskOf(experiment);
   const labelled = threads.filter((thread) => task.goldLabel(thread) !== null);
   if (labelled.length === 0)
@@ -69,7 +67,7 @@ export function crossFittedFacts<Of extends ThreadFacts>(
   const unlabelled = Random.seeded({ seed, purpose: 'unlabelled environment' }).shuffled(
     threads.filter((thread) => task.goldLabel(thread) === null),
   );
-  const sizes = unlabelledParts(unlabelled.length, { crossFitting, guarantee });
+  const sizes = unlabelledParts(unlabelled.length, { crossFitting: crossFitting!, guarantee });
   return {
     labelled,
     environment: unlabelled.slice(0, sizes.environment),
@@ -115,43 +113,29 @@ export interface CrossFittedMaterial {
   whole(): Promise<TrialMaterial>;
 }
 
-interface CrossFitSettings {
-  experiment: Experiment;
-  seed: number;
-  data: ExperimentData;
-  cache: Cache;
-  context: WorkContext;
-}
-
 /**
  * Trains a detector without each fold, and judges all threads that the agents need. The judgements of labelled threads are always those
  * of the detector that has not seen them.
  */
-export async function crossFit(settings: CrossFitSettings): Promise<CrossFittedMaterial>;
+export async function crossFit(settings: SeededExperiment): Promise<CrossFittedMaterial>;
 /**
  * Cross-fits with some of the labels. Null if a fold would leave too few of a label.
  * @param settings.trainable ids of the threads whose labels train; all are tested
  */
 export async function crossFit(
-  settings: CrossFitSettings & { trainable: ReadonlySet<string> },
+  settings: SeededExperiment & { trainable: ReadonlySet<string> },
 ): Promise<CrossFittedMaterial | null>;
 export async function crossFit(
-  settings: CrossFitSettings & { trainable?: ReadonlySet<string> },
+  settings: SeededExperiment & { trainable?: ReadonlySet<string> },
 ): Promise<CrossFittedMaterial | null> {
-  const { experiment, data, cache, context, trainable } = settings;
+  const { experiment, data, context, trainable } = settings;
   const threads = await loadCrossFitted(data, settings);
   const { labelled, environment, calibration } = threads;
   const isTrainable = ({ id }: Thread) => trainable?.has(id) ?? true;
   const folds = threads.folds.map(({ train, test }) => ({ train: train.filter(isTrainable), test }));
   if (trainable !== undefined && !folds.every(({ train }) => hasEveryLabel(train, taskOf(experiment)))) return null;
-  const judgedBy = async (detectorThreads: readonly Thread[], judged: readonly Thread[], stage: string) =>
-    judgeForTraining({
-      judge: await trainedOrFromFile({ ...settings, context: within(context, stage), detectorThreads }),
-      threads: judged,
-      store: cache.annotations,
-      maxPosts: experiment.maxJudgedPosts,
-      context: within(context, stage),
-    });
+  const judgedBy = (detectorThreads: readonly Thread[], judged: readonly Thread[], stage: string) =>
+    judgeForTraining({ ...settings, context: within(context, stage) }, { detectorThreads, threads: judged });
   const outOfFold = new Map<string, JudgementSequence>();
   const judgements: Awaited<ReturnType<typeof judgeForTraining>>[] = [];
   for (const [index, { train, test }] of folds.entries()) {

@@ -1,5 +1,5 @@
 import type { PolicyDefinition, QueryPlan } from '../../checkpoints/policy/policy.ts';
-import { policyStates, queriesUntil, type Replay } from '../../checkpoints/policy/replay.ts';
+import { policyStates, queriesUntil } from '../../checkpoints/policy/replay.ts';
 import {
   afterHours,
   allPosts,
@@ -84,13 +84,8 @@ export function testThreads(
   });
 }
 
-/** A stop with what it took to get there; as planned unless given. */
-export type AskedStop = Pick<Stop, 'postsUsed' | 'hours'> & { readonly queries?: number };
-
-/** The stop of a replay. Whether a prediction is an alert may have taken queries that were not planned. */
-export function askedStop({ stop, queries }: Replay, { alerts }: Pick<Task, 'alerts'>): AskedStop {
-  return alerts === undefined ? stop : { ...stop, queries };
-}
+/** A stop with the queries up to it; the planned ones unless given. */
+type AskedStop = Pick<Stop, 'postsUsed' | 'hours'> & { readonly queries?: number };
 
 /** A query at the stop and nowhere else. */
 const atStopOnly: QueryPlan = { lengths: [], actsAt: 'every-post', maxPosts: Number.MAX_SAFE_INTEGER };
@@ -187,16 +182,16 @@ export function decideByRules(
   return [...decided, decideByOracle(threads)];
 }
 
-/** Scores that count at a stop: 0 where the prediction raises no alert. */
-export function countingScores(
-  { sequence: { predicted } }: TestThread,
+/** A thread as thresholds stop it, with the prediction after each post. A score counts 0 where that raises no alert. */
+export function replayed(
+  { sequence: { predicted }, hours }: TestThread,
   scores: readonly number[],
   { labels, alerts }: Pick<Task, 'labels' | 'alerts'>,
-): readonly number[] {
-  if (alerts === undefined) return scores;
-  const raising = alerts.map((alert) => labels.indexOf(alert));
-  const isAlert = (index: number) => raising.includes(predicted[Math.min(index, predicted.length - 1)]);
-  return scores.map((score, index) => (isAlert(index) ? score : 0));
+) {
+  const labelAt = (posts: number) => labels[predicted[Math.min(posts, predicted.length) - 1]] ?? null;
+  const counts = (posts: number) => alerts === undefined || alerts.includes(labelAt(posts) ?? '');
+  const posts = scores.map((score, index) => ({ score: counts(index + 1) ? score : 0, hours: hours[index] }));
+  return { posts, labelAt, gold: null };
 }
 
 /** Where a policy stops in a thread whose scores are known, by another threshold than its own. */
@@ -208,8 +203,7 @@ export function stopByScores(
   },
 ): AskedStop {
   const { threshold, queries, task } = policy;
-  const posts = countingScores(thread, scores, task).map((score, index) => ({ score, hours: thread.hours[index] }));
-  const stop = stopIn(policy, posts);
+  const stop = stopIn(policy, replayed(thread, scores, task).posts);
   if (task.alerts === undefined) return stop;
   const checked = scores.flatMap((score, index) => (index < stop.postsUsed && score > threshold ? [index + 1] : []));
   const maxPosts = Math.min(queries.maxPosts, thread.sequence.predicted.length);

@@ -1,4 +1,3 @@
-import { replay } from '../../checkpoints/policy/replay.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadIndexed } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
@@ -6,16 +5,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { fairTests } from '../judging/drawn-threads.ts';
 import { openRunOf } from '../run/open-run-of.ts';
 import { withoutTrained } from '../run/parts-file.ts';
-import {
-  type AskedStop,
-  agentName,
-  askedStop,
-  decide,
-  decideByRules,
-  isShown,
-  type TestThread,
-  testThreads,
-} from './decisions.ts';
+import { agentName, decideByRules, isShown } from './decisions.ts';
 import { experimentSchema, labelField, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openData } from './parts.ts';
@@ -23,6 +13,7 @@ import { askOwnModels } from './policy/own-models.ts';
 import { openPolicy } from './policy/policy-folder.ts';
 import { resultOfRun } from './result.ts';
 import { readWhole } from './scored-thread.ts';
+import { decideRead } from './states.ts';
 
 /** A run, and other data to test it on. */
 export interface EvaluateRunSettings {
@@ -76,21 +67,11 @@ export async function evaluateRun(
   const { definition } = agent;
   const sequences = await askOwnModels(judging, { threads, runs, maxPosts: experiment.maxJudgedPosts, context });
   const policy = { definition, sources: { ...agent.sources, openDetector: judging.sources.openDetector } };
-  const tested: TestThread[] = [];
-  const stops: AskedStop[] = [];
-  for await (const { thread, sequence, inputs } of readWhole(threads, { policy, sequences })) {
-    const [plain] = testThreads([thread], { sequences: new Map([[thread.id, sequence]]), task });
-    const studentConfidence = inputs.flatMap(({ student }) => (student === null ? [] : Math.max(...student)));
-    tested.push({ ...plain, studentConfidence: experiment.state.student ? studentConfidence : null });
-    stops.push(askedStop(replay(definition, inputs), task));
-  }
-  const systems = [
-    decide(agentName, tested, stops, definition.queries),
-    ...decideByRules(experiment, tested, schedule),
-  ];
+  const read = readWhole(threads, { policy, sequences });
+  const { tested, systems } = await decideRead({ [agentName]: definition }, read, experiment);
   const resample = { seed, resamples: experiment.evaluation.resamples };
   return {
-    systems: systems.map((system) =>
+    systems: [...systems, ...decideByRules(experiment, tested, schedule)].map((system) =>
       scoreSystem(system, {
         labels: task.labels,
         alerts: task.alerts,

@@ -5,14 +5,13 @@ import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import type { WorkContext } from '../../src/work-context.ts';
 import type { StopCost, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
-import { type Cache, cachedStudent } from './cache.ts';
+import { cachedStudent } from './cache.ts';
 import { predictionCost, readingCost, wrongCosts } from './costs.ts';
 import { type Experiment, taskOf } from './experiment.ts';
-import { annotationsHash, judgeForTraining, trainedOrFromFile } from './judge-for-training.ts';
-import { type ExperimentData, loadParts, type Parts } from './parts.ts';
+import { annotationsHash, judgeForTraining, type SeededExperiment } from './judge-for-training.ts';
+import { loadParts, type Parts } from './parts.ts';
 import { agentQueries } from './policy-settings.ts';
 import { type StateMaterials, stateIdentityOf, statesOf } from './states.ts';
 
@@ -36,28 +35,17 @@ export interface TrialMaterial {
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
 }
 
-interface PrepareSettings {
-  experiment: Experiment;
-  seed: number;
-  data: ExperimentData;
-  cache: Cache;
-  context: WorkContext;
-}
-
 /** The parts of a split, and their judgements by a detector that learned from one of them. */
-export async function splitMaterial(settings: PrepareSettings): Promise<TrialMaterial> {
-  const { experiment, data, cache, context } = settings;
-  const parts = await loadParts(data, settings);
-  const judge = await trainedOrFromFile({ ...settings, detectorThreads: parts.detector });
-  const threads = judgedThreads(parts, experiment);
-  const maxPosts = experiment.maxJudgedPosts;
-  return { parts, ...(await judgeForTraining({ judge, threads, store: cache.annotations, maxPosts, context })) };
+export async function splitMaterial(settings: SeededExperiment): Promise<TrialMaterial> {
+  const parts = await loadParts(settings.data, settings);
+  const threads = judgedThreads(parts, settings.experiment);
+  return { parts, ...(await judgeForTraining(settings, { detectorThreads: parts.detector, threads })) };
 }
 
 /** Does everything that comes between judging and training: demonstrations, student, states. */
 export async function prepareTrial(
   { parts, detector, sequences }: TrialMaterial,
-  settings: PrepareSettings,
+  settings: SeededExperiment,
 ): Promise<PreparedTrial> {
   const { experiment, seed, data, cache, context } = settings;
   const task = taskOf(experiment);

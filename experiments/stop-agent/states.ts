@@ -18,10 +18,10 @@ import { tellsPostCount } from '../../src/data/post-pooling.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { actionTexts, stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
-import { askedStop, decide, type SystemDecisions, type TestThread, testThreads } from './decisions.ts';
+import { decide, type SystemDecisions, type TestThread, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { agentQueries, decidedBy, limitsOf } from './policy-settings.ts';
-import { seenPostsOf } from './scored-thread.ts';
+import { type ReadThread, seenPostsOf } from './scored-thread.ts';
 
 /*
  * The state fields of an experiment's agent and their numbers for whole threads. Training tables, tests and policies are made from them.
@@ -112,28 +112,43 @@ export async function decideByPolicies(
   policies: Readonly<Record<string, PolicyDefinition>>,
   threads: readonly Thread[],
   materials: StateMaterials & { sequences: Sequences },
+): ReturnType<typeof decideRead> {
+  const { experiment, sequences } = materials;
+  const fields = Object.values(policies).flatMap((policy) => policy.fields);
+  async function* read() {
+    for (const thread of threads) {
+      const sequence = sequences.get(thread.id)!;
+      yield { thread, sequence, inputs: await seenPosts(thread, { ...materials, sequence, fields }) };
+    }
+  }
+  return decideRead(policies, read(), experiment);
+}
+
+/** Decides labelled threads that are read already, as `decideByPolicies` does. */
+export async function decideRead(
+  policies: Readonly<Record<string, PolicyDefinition>>,
+  threads: AsyncIterable<ReadThread & { readonly sequence: JudgementSequence }>,
+  experiment: Experiment,
 ): Promise<{ tested: TestThread[]; systems: SystemDecisions[]; scores: Float32Array[] }> {
-  const { experiment, sequences, student } = materials;
   const task = taskOf(experiment);
-  const plain = testThreads(threads, { sequences, task });
   const all = Object.entries(policies);
-  const fields = all.flatMap(([, policy]) => policy.fields);
   const replays: Replay[][] = all.map(() => []);
   const tested: TestThread[] = [];
-  for (const [index, thread] of threads.entries()) {
-    const inputs = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
-    const studentConfidence = student === null ? null : inputs.map((post) => Math.max(...(post.student ?? [])));
-    tested.push({ ...plain[index], studentConfidence });
+  for await (const { thread, sequence, inputs } of threads) {
+    const [plain] = testThreads([thread], { sequences: new Map([[thread.id, sequence]]), task });
+    const confidence = () => inputs.map(({ student }) => Math.max(...(student ?? [])));
+    tested.push({ ...plain, studentConfidence: experiment.state.student ? confidence() : null });
     for (const [place, [, policy]] of all.entries()) replays[place].push(replay(policy, inputs));
   }
-  const systems = all.map(([name, { queries }], place) => {
-    const stops = replays[place].map((replay) => askedStop(replay, task));
-    return decide(name, tested, stops, queries);
+  const systems = all.map(([name, { queries: plan }], place) => {
+    // Whether a prediction is an alert may have taken queries that were not planned.
+    const stops = replays[place].map(({ stop, queries }) => (task.alerts === undefined ? stop : { ...stop, queries }));
+    return decide(name, tested, stops, plan);
   });
   return { tested, systems, scores: replays[0].map(({ scores }) => scores) };
 }
 
-/** The table of these threads' states. @throws Error where a thread's judgements are needed and missing */
+/** The table of these threads' states. */
 export async function statesOf(
   threads: readonly Thread[],
   materials: StateMaterials & { sequences: Sequences },
@@ -154,10 +169,8 @@ export async function statesOf(
   });
 
   async function featuresOf(thread: Thread): Promise<Float32Array> {
-    const sequence = sequences.get(thread.id);
-    if (schedule !== null && sequence === undefined)
-      throw new Error(`the agent observes the judgements of thread ${thread.id}, and there are none`);
-    return policyStates({ fields, queries }, await seenPosts(thread, { ...materials, sequence, fields }));
+    const posts = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
+    return policyStates({ fields, queries }, posts);
   }
 }
 

@@ -17,7 +17,6 @@ import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
-import { openJudgeOf } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectory } from '../run/train-in-directory.ts';
@@ -27,7 +26,7 @@ import { claimsOf, trainingRegion } from './claim-region.ts';
 import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
 import { agentName, cloningFile, cloningName, type SystemDecisions } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
-import { annotationsHash, recallForTraining } from './judge-for-training.ts';
+import { annotationsHash, recallByFile } from './judge-for-training.ts';
 import { thresholdOf } from './operating-point.ts';
 import { type ExperimentData, loadParts, notedParts } from './parts.ts';
 import { type PolicyPlace, writeTrainedPolicy } from './policy/trained-policy.ts';
@@ -134,9 +133,11 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
     return true;
   }
   // A local detector was trained from what has been compared.
-  if (!('file' in experiment.detector)) return true;
-  const recalled = await recallForTraining({
-    judge: { judge: await openJudgeOf(experiment.detector.file, taskOf(experiment)), options: experiment.detector },
+  const { detector: options } = experiment;
+  if (!('file' in options)) return true;
+  const recalled = await recallByFile({
+    options,
+    task: taskOf(experiment),
     threads: judgedThreads(await loadParts(data, { experiment, seed }), experiment),
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,

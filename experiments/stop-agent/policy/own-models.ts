@@ -4,9 +4,8 @@ import type { JudgementSequence } from '../../../experts/judgement-sequence.ts';
 import { dryRunSummary } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
-import { openJudgeOf } from '../../judging/judge.ts';
 import { experimentSchema, taskOf } from '../experiment.ts';
-import { judgeForTraining, recallForTraining } from '../judge-for-training.ts';
+import { judgeByFile, recallByFile } from '../judge-for-training.ts';
 import type { OpenedPolicy } from './policy-folder.ts';
 
 interface Asking {
@@ -27,28 +26,27 @@ export async function askOwnModels(
   asking: Asking,
 ): Promise<ReadonlyMap<string, JudgementSequence> | undefined> {
   if (policy.hasDetector) return undefined;
-  return (await withStore(policy, asking, judgeForTraining)).sequences;
+  return (await withStore(policy, asking, judgeByFile)).sequences;
 }
 
 /** The cost of asking the language models of a policy's training, in words; null for a policy with a detector at hand. */
 export async function costOfOwnModels(policy: OpenedPolicy, asking: Asking): Promise<string | null> {
   if (policy.hasDetector) return null;
-  const { missing, estimates } = await withStore(policy, asking, recallForTraining);
+  const { missing, estimates } = await withStore(policy, asking, recallByFile);
   return estimates === null ? null : `${missing} prefixes to query; ${dryRunSummary(estimates)}`;
 }
 
 async function withStore<Result>(
   { manifest, definition }: OpenedPolicy,
   { threads, runs, maxPosts = definition.queries.maxPosts, context }: Asking,
-  ask: (settings: Parameters<typeof judgeForTraining>[0]) => Promise<Result>,
+  ask: (settings: Parameters<typeof judgeByFile>[0]) => Promise<Result>,
 ): Promise<Result> {
   const experiment = experimentSchema.parse(manifest.training.experiment);
   const { detector: options } = experiment;
   if (!('file' in options)) throw new Error('the bundle lacks the local detector of its training');
-  const judge = { judge: await openJudgeOf(options.file, taskOf(experiment)), options };
   const store = AnnotationStore.open(join(runs, 'cache', 'annotations.sqlite'));
   try {
-    return await ask({ judge, threads, store, maxPosts, context });
+    return await ask({ options, task: taskOf(experiment), threads, store, maxPosts, context });
   } finally {
     store.close();
   }

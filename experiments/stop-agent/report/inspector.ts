@@ -123,11 +123,7 @@ function view(
   // The agents stand first.
   all.sort((a, b) => Number(b.shown.kind === 'agent') - Number(a.shown.kind === 'agent'));
   const rows = runs[0].judged.map(({ threadId, goldLabel, sequence }): InspectedThread => {
-    const decided = all.map(({ decisions }) => {
-      const decision = decisions.get(threadId);
-      if (decision === undefined) throw new Error(`a system did not decide the thread ${threadId}`);
-      return decision;
-    });
+    const decided = all.map(({ decisions }) => decisions.get(threadId)!);
     const { predicted, confidence } = sequence;
     const ofAgents = decided.slice(0, runs.length);
     const disagreement = (agent: (typeof decided)[number]) => {

@@ -8,7 +8,6 @@ import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import type { ThreadSource } from '../../../src/data/thread-source.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { openJudgeOf } from '../../judging/judge.ts';
 import { readable, type VariantResults } from '../../report/kind-report.ts';
 import type { Debate } from '../../report/page/page-data.ts';
 import { debateOf } from '../../report/transcript-rounds.ts';
@@ -16,7 +15,7 @@ import { readParts } from '../../run/parts-file.ts';
 import { readJudged } from '../decided-files.ts';
 import { agentName, type Decision, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from '../experiment.ts';
-import { recallForTraining } from '../judge-for-training.ts';
+import { recallByFile } from '../judge-for-training.ts';
 import { openData, threadsOfItems } from '../parts.ts';
 import type { TrialResult } from '../result.ts';
 
@@ -107,9 +106,10 @@ async function debatesIn(
   { experiment, threads, agent: { decisions } }: ReadRun,
   detector: Extract<Experiment['detector'], { file: string }>,
 ): Promise<(readonly [thread: string, debates: readonly Debate[]])[]> {
-  const judge = { judge: await openJudgeOf(detector.file, taskOf(experiment)), options: detector };
+  const task = taskOf(experiment);
   const maxPosts = experiment.maxJudgedPosts;
-  const recalled = await recallForTraining({ judge, threads: [], store, maxPosts, context: workContext() });
+  const asking = { options: detector, task, threads: [], store, maxPosts, context: workContext() };
+  const recalled = await recallByFile(asking);
   const judged = decisions.flatMap(({ threadId, postsUsed }) => {
     const thread = threads.get(threadId);
     if (thread === undefined) return [];
@@ -121,7 +121,7 @@ async function debatesIn(
     return [{ threadId, posts, key: store.keyOf(request) }];
   });
   const judgements = store.getMany(judged.map(({ key }) => key));
-  const { labels } = taskOf(experiment);
+  const { labels } = task;
   return judged.flatMap(({ threadId, posts, key }) => {
     const judgement = judgements.get(key);
     return judgement === undefined ? [] : [[threadId, [debateOf(judgement, { posts, labels })]] as const];

@@ -87,8 +87,7 @@ export function compareToRules(trials: readonly TrialResult[]): RuleMargins {
 
 /** The agent of a trial, and what is best within each of its budgets, in the order of `RuleMargins`. */
 function picked({ decisions, ranking }: TrialResult) {
-  const system = decisions.find(({ name }) => name === agentName);
-  if (system === undefined) throw new Error('a trial has no agent');
+  const system = decisions.find(({ name }) => name === agentName)!;
   const placed = (system: SystemDecisions) => {
     return { ...placedStops(stopColumns(system.decisions, ranking)), queriesOnce: system.queries === 'one' };
   };
