@@ -11,7 +11,6 @@ import { experimentResolver } from '../config/config-problems.ts';
 import { maxOutputTokensSchema } from '../config/detector-file.ts';
 import { experimentName, seedList } from '../config/experiment-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
-import { isPlainObject } from '../config/overrides.ts';
 import { isTaskFile, ownTaskSchema } from '../config/own-task.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
 
@@ -139,10 +138,9 @@ export const detectorsExperimentSchema = z
 export type DetectorsExperiment = z.output<typeof detectorsExperimentSchema>;
 
 export const resolveDetectorsExperiment = experimentResolver(detectorsExperimentSchema);
-export type JudgedDetector = DetectorsExperiment['detector'];
 
 /** Whether language models are behind it, so that it costs money and time. */
-export function asksModels(detector: JudgedDetector): boolean {
+export function asksModels({ detector }: DetectorsExperiment): boolean {
   return detector.name !== 'local' && (detector.name !== 'file' || isDetectorFile(detector.file));
 }
 
@@ -152,23 +150,4 @@ export function filesOf({ data, detector, task }: DetectorsExperiment): string[]
   const file = detector.name === 'file' && !isDetectorFile(detector.file) ? detector.file : null;
   const taskFile = typeof task !== 'string' || shippedTasks.some((name) => name === task) ? null : task;
   return [data.threads, file, prompts, taskFile].filter((path) => typeof path === 'string');
-}
-
-/** The endpoints that a detector's models refer to, from those of the experiment and its own. */
-export function withEndpoints<Detector extends JudgedDetector>(
-  detector: Detector,
-  shared: DetectorsExperiment['endpoints'],
-): Detector {
-  if (!('endpoints' in detector)) return detector;
-  const named = new Set(
-    stringsWithin('models' in detector ? detector.models : 'model' in detector ? detector.model : null),
-  );
-  const used = Object.entries({ ...shared, ...detector.endpoints }).filter(([name]) => named.has(name));
-  return { ...detector, endpoints: Object.fromEntries(used) };
-}
-
-function stringsWithin(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (Array.isArray(value)) return value.flatMap(stringsWithin);
-  return isPlainObject(value) ? Object.values(value).flatMap(stringsWithin) : [];
 }

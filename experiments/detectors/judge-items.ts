@@ -6,7 +6,6 @@ import { addedUsage } from '../../experts/llm/chat.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
-import type { WorkContext } from '../../src/work-context.ts';
 import { checkJudged } from '../judging/check-judged.ts';
 import type { Judge } from '../judging/judge.ts';
 import type { JudgeOptions } from '../judging/judge-options.ts';
@@ -14,69 +13,49 @@ import { type DetectorDecision, detectorName, type Replies } from './decisions.t
 import type { DetectorsExperiment } from './experiment.ts';
 
 export interface JudgedItems {
-  /** One for each thread and each number of replies, in the order of these; empty where judging stopped before its end. */
+  /** One for each thread and each number of replies, in the order of these. */
   readonly decisions: readonly DetectorDecision[];
   readonly result: AnnotateResult;
   /** Requests and tokens of this call. */
   readonly usage: readonly EndpointUsage[];
 }
 
-/**
- * Asks the detector of an experiment as that says.
- * @throws ProviderError where judging stopped before its end, or judgements failed and the experiment does not count them as wrong
- */
-export async function judgeAsAsked(
-  judge: Judge,
-  {
-    experiment,
-    ...of
-  }: Pick<JudgeOptions, 'threads' | 'store'> & {
-    readonly experiment: DetectorsExperiment;
-    readonly part: DetectorDecision['part'];
-    readonly stage: string;
-    readonly context: WorkContext;
-  },
-): Promise<JudgedItems> {
-  const { replies, concurrency, retryUnreadable, maxUnreadable } = experiment;
-  // A limit that is not given leaves that of a detector file as it is.
-  const budget = Object.fromEntries(Object.entries(experiment.budget).filter(([, most]) => most !== null));
-  const items = await judgeItems(judge, { ...of, replies, concurrency, retryUnreadable, maxUnreadable, budget });
-  checkJudged(items, {
-    countAs: 'wrong',
-    goOn: experiment.failures === 'stop' ? 'failures=wrong' : null,
-    askAgain: 'retryUnreadable=true',
-    onNote: of.context.onNote,
-  });
-  return items;
-}
-
 const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 
-/** Asks a detector about labelled threads after each number of replies, except what the store knows. */
+/**
+ * Asks the detector of an experiment about labelled threads after each number of replies, except what the store knows.
+ * @throws ProviderError where judging stopped before its end, or judgements failed and the experiment does not count them as wrong
+ */
 export async function judgeItems(
   judge: Judge,
-  options: Pick<JudgeOptions, 'threads' | 'store' | 'budget' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable'> & {
-    readonly replies: readonly Replies[];
-    /** The test unless given. */
-    readonly part?: DetectorDecision['part'];
-    /** Begins the lines of progress. */
-    readonly stage: string;
-    readonly context: WorkContext;
+  options: Required<Pick<JudgeOptions, 'threads' | 'store' | 'context'>> & {
+    readonly experiment: DetectorsExperiment;
+    readonly part: DetectorDecision['part'];
   },
 ): Promise<JudgedItems> {
-  const { replies, part = 'test', ...judging } = options;
-  const { threads, store } = judging;
+  const { experiment, part, threads, store, context } = options;
+  const { replies, concurrency, retryUnreadable, maxUnreadable } = experiment;
   const free = new Map<string, AnnotationRow>();
   const placeIn = (threadId: string, posts: number) => JSON.stringify([threadId, posts]);
   const { detector, result, usage } = await judge.judge({
-    ...judging,
+    ...{ threads, store, context, concurrency, retryUnreadable, maxUnreadable },
+    // A limit that is not given leaves that of a detector file as it is.
+    budget: Object.fromEntries(Object.entries(experiment.budget).filter(([, most]) => most !== null)),
     onJudgement: (row) => free.set(placeIn(row.threadId, row.prefixLength), row),
     schedule: scheduleOf(replies),
     maxPosts: Number.MAX_SAFE_INTEGER,
     // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
     sharesParts: store.path !== ':memory:',
   });
-  if (result.stopped !== null) return { decisions: [], result, usage };
+  checkJudged(
+    { result, usage },
+    {
+      countAs: 'wrong',
+      goOn: experiment.failures === 'stop' ? 'failures=wrong' : null,
+      askAgain: 'retryUnreadable=true',
+      onNote: context.onNote,
+    },
+  );
   const decisions = replies.flatMap((replyCount) => {
     const places = threads.map((thread) => {
       const [posts] = scheduledLengths({ schedule: scheduleOf([replyCount]), posts: thread.posts.length });

@@ -3,9 +3,8 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import { resultFile } from '../run/run-file.ts';
 import { scoresOf } from '../run/scoring.ts';
-import { confusionOf, surestErrors } from './beside-labels.ts';
 import { type DetectorDecision, detectorDecisionSchema, type Replies } from './decisions.ts';
-import { byReplies, columnsOf, detectionScores, detectorScoring } from './scores.ts';
+import { byReplies, columnsOf, confusionOf, detectionScores, detectorScoring, surestErrors } from './scores.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
 export const detectorsResult = resultFile(2, {

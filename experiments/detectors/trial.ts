@@ -10,9 +10,9 @@ import { type ScoredTask, scoredTask } from '../judging/gold-labels.ts';
 import { type Judge, judgeBy, judgeByModels, openJudgeOf } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
-import { type DetectorsExperiment, withEndpoints } from './experiment.ts';
+import type { DetectorsExperiment } from './experiment.ts';
 import { type ItemParts, readItems, splitItems } from './items.ts';
-import { type JudgedItems, judgeAsAsked } from './judge-items.ts';
+import { type JudgedItems, judgeItems } from './judge-items.ts';
 import { detectorsResult } from './result.ts';
 
 /** One experiment with one seed, and where its run goes. */
@@ -49,8 +49,7 @@ export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
     const judged: JudgedItems[] = [];
     const names = judgedParts(experiment);
     for (const part of names) {
-      const asking = { experiment, part, threads: parts[part], store, stage: 'judging prefixes', context };
-      const items = await judgeAsAsked(judge, asking);
+      const items = await judgeItems(judge, { experiment, part, threads: parts[part], store, context });
       writeDecisions(run.path, items.decisions, part);
       judged.push(items);
     }
@@ -97,7 +96,8 @@ async function judgeOf(
   }
   if (detector.name !== 'file')
     return judgeByModels({
-      detector: withEndpoints(detector, endpoints),
+      detector:
+        'endpoints' in detector ? { ...detector, endpoints: { ...endpoints, ...detector.endpoints } } : detector,
       task: await judgingTask(experiment),
       budget,
       retry,

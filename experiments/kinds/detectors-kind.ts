@@ -65,7 +65,7 @@ export const detectorsKind: ExperimentKind = {
       threadFiles: [data.threads].filter((file) => file !== null),
       files: filesOf(experiment),
       sweepProblem: splitProblem(split),
-      asksModels: asksModels(detector),
+      asksModels: asksModels(experiment),
       detectorKey: detector.name === 'local' ? JSON.stringify([data, split, detector, task]) : null,
     };
   },

@@ -9,12 +9,11 @@ import { kindReport, provenanceFacts, type ReportSource, readable } from '../../
 import type { Block, Report, ReportSection } from '../../report/report.ts';
 import { directionOf, estimated, shown } from '../../report/shown-numbers.ts';
 import { confusionTable, type ShownMetric, systemsTable, type Table } from '../../report/table.ts';
-import { confusionOf, surestErrors } from '../beside-labels.ts';
 import { type DetectorDecision, repliesInWords } from '../decisions.ts';
-import { detectorsExperimentSchema } from '../experiment.ts';
+import { type DetectorsExperiment, detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
 import { detectorsJson, readDetectorsResult } from '../result.ts';
-import { detectorMetrics, f1Metrics } from '../scores.ts';
+import { confusionOf, detectorMetrics, f1Metrics, surestErrors } from '../scores.ts';
 import { allReplies, type DetectorStanding, type Standing, standingOf } from './standing.ts';
 import { transcriptsOf } from './transcripts.ts';
 
@@ -33,6 +32,8 @@ const price = tabled.slice(5);
 function reportOf(source: ReportSource, standing: Standing): Report {
   const { name, description, command, variants, cache } = source;
   const { detectors, notes, items, majority, conclusion } = standing;
+  const experiment = RunDirectory.open(variants[0].directories[0]).readConfig(detectorsExperimentSchema);
+  const store = experiment.annotations ?? join(cache, 'annotations.sqlite');
   const [best] = detectors.toSorted((a, b) => b.last.macroF1.mean - a.last.macroF1.mean);
   const [first, second] = variants.map(({ directories }) => quoted(directories[0].replace(/\/seed-[^/]*$/, '')));
   const isKnown = ({ name: metric }: ShownMetric) =>
@@ -58,7 +59,7 @@ function reportOf(source: ReportSource, standing: Standing): Report {
     ],
     notes: notes.map((warning) => ({ warning })),
     next: second === undefined ? [] : [`npx earshot compare ${first} ${second} --html`],
-    facts: [...provenanceFacts(variants, dataOf(variants[0].directories[0])), items],
+    facts: [...provenanceFacts(variants, experiment.data.threads ?? 'made here'), items],
     sections: present([
       {
         id: 'scores',
@@ -75,20 +76,10 @@ function reportOf(source: ReportSource, standing: Standing): Report {
         ],
       },
       differencesSection(standing),
-      besideSection(detectors, storeOf(variants[0].directories[0], cache)),
+      besideSection(detectors, store),
     ]),
-    page: () => pageSections(detectors, { directory: variants[0].directories[0], cache }),
+    page: () => pageSections(detectors, { experiment, store }),
   };
-}
-
-/** The annotation store of a run. */
-function storeOf(directory: string, cache: string): string {
-  const { annotations } = RunDirectory.open(directory).readConfig(detectorsExperimentSchema);
-  return annotations ?? join(cache, 'annotations.sqlite');
-}
-
-function dataOf(directory: string): string {
-  return RunDirectory.open(directory).readConfig(detectorsExperimentSchema).data.threads ?? 'made here';
 }
 
 /** Where there is more than one number of replies. */
@@ -146,12 +137,14 @@ function differencesSection({ differences }: Standing): ReportSection | null {
 
 async function pageSections(
   detectors: readonly DetectorStanding[],
-  { directory, cache }: { directory: string; cache: string },
+  { experiment, store }: { experiment: DetectorsExperiment; store: string },
 ): Promise<ReportSection[]> {
-  const threadTexts = await textsOf(directory);
-  const transcripts = transcriptsOf(detectors, { directory, cache, texts: threadTexts.texts });
+  // Claims are missing where the data of a run can no longer be read.
+  const { value, problem } = await readable(() => readItems(experiment, workContext()));
+  const texts = new Map(value?.threads.map(({ id, posts }) => [id, posts[0].text]));
+  const transcripts = transcriptsOf(detectors, { store, texts });
   return present<ReportSection>([
-    { id: 'disagreements', title: 'Where they disagree', blocks: disagreements(detectors, threadTexts) },
+    { id: 'disagreements', title: 'Where they disagree', blocks: disagreements(detectors, { texts, problem }) },
     transcripts && { id: 'said', title: 'What was said', blocks: [{ script: 'transcripts', data: transcripts }] },
   ]);
 }
@@ -160,7 +153,10 @@ const itemsShown = 300;
 const longestText = 280;
 
 /** Items of the first seed on which two detectors differ, after the most posts; those that divide them most come first. */
-function disagreements(detectors: readonly DetectorStanding[], { texts, problem }: KnownTexts): Block[] {
+function disagreements(
+  detectors: readonly DetectorStanding[],
+  { texts, problem }: { texts: ReadonlyMap<string, string>; problem: string | null },
+): Block[] {
   const predictions = detectors.map(({ trials, last }) => {
     const lastDecisions = trials[0].decisions.get(last.replies) ?? [];
     return new Map(lastDecisions.map((decision) => [decision.item, decision]));
@@ -204,17 +200,4 @@ function predictionCell(decision: DetectorDecision | undefined): string {
   return present([predicted === gold ? '✓' : '✗', label, confidence, oneLine(texts.explanation, longestText)]).join(
     ' ',
   );
-}
-
-interface KnownTexts {
-  readonly texts: ReadonlyMap<string, string>;
-  readonly problem: string | null;
-}
-
-/** Claims by thread, where the data of a run can still be read. */
-async function textsOf(directory: string): Promise<KnownTexts> {
-  const { value, problem } = await readable(() =>
-    readItems(RunDirectory.open(directory).readConfig(detectorsExperimentSchema), workContext()),
-  );
-  return { texts: new Map(value?.threads.map(({ id, posts }) => [id, posts[0].text])), problem };
 }

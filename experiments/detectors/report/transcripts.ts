@@ -1,10 +1,7 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import type { PageData, ShownTranscript } from '../../report/page/page-data.ts';
 import { debateOf } from '../../report/transcript-rounds.ts';
-import { detectorsExperimentSchema } from '../experiment.ts';
 import type { DetectorStanding } from './standing.ts';
 
 /** So that a page stays a few MB. */
@@ -12,17 +9,13 @@ const mostTranscripts = 200;
 
 /**
  * Transcripts of detectors on language models after the most replies, seed after seed, wrong ones first.
- * @param options.directory a run, whose experiment names the annotation store
  * @param options.texts claims by thread
  * @returns null where nobody talks, or the store is gone
  */
 export function transcriptsOf(
   detectors: readonly DetectorStanding[],
-  options: { directory: string; cache: string; texts: ReadonlyMap<string, string> },
+  { store: path, texts }: { store: string; texts: ReadonlyMap<string, string> },
 ): NonNullable<PageData['transcripts']> | null {
-  const { directory, cache, texts } = options;
-  const { annotations } = RunDirectory.open(directory).readConfig(detectorsExperimentSchema);
-  const path = annotations ?? join(cache, 'annotations.sqlite');
   const judged = detectors
     .flatMap(({ variant, last }) => last.decisions.map((decision) => ({ variant, decision })))
     .filter(({ decision }) => decision.texts.key !== null && decision.prediction !== null)

@@ -8,34 +8,27 @@ import { agentName, isLearnt, type SystemDecisions } from '../decisions.ts';
 import { type DecisionColumns, stopColumns, stopMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
 
+/** Which rules an agent is compared with: the best rule or the best mixture of rules that is as early, within a number of queries. */
+export const ruleBudgets = [
+  ['overBestRule', 'best rule of one query'],
+  ['overOneQuery', 'rules of one query, mixed'],
+  ['overEqualQueries', 'rules with the same query budget, mixed'],
+  ['overAnyQueries', 'rules of any number of queries, mixed'],
+] as const;
+type RuleBudget = (typeof ruleBudgets)[number][0];
+
 /**
- * How far an agent's macro-F1 is above that of rules which are as early, mixtures of rules included: mean over seeds, with a 95%
- * interval by a bootstrap over seeds and the threads of each, unless these are too few. Null where no rule is as early and queries as
- * seldom.
+ * How far an agent's macro-F1 is above that of rules: mean over seeds, with a 95% interval by a bootstrap over seeds and the threads of
+ * each, unless these are too few.
  */
-export interface RuleMargins {
-  /** Single rules that query the detector once, and mixtures of them. */
-  readonly overBestRule: Estimate | null;
-  readonly overOneQuery: Estimate | null;
-  /** Mixtures that query it as often as the agent. */
-  readonly overEqualQueries: Estimate | null;
-  /** Mixtures that query it as often as they like. */
-  readonly overAnyQueries: Estimate | null;
-  /** The rules that the agent is compared with, by budget. */
-  readonly rules: Readonly<Record<RuleBudget, RulesWithin | null>>;
-}
-
-/** Which rules an agent is compared with. */
-export const ruleBudgets = ['overBestRule', 'overOneQuery', 'overEqualQueries', 'overAnyQueries'] as const;
-type RuleBudget = (typeof ruleBudgets)[number];
-
-/** The best rule or mixture of rules within a budget: means over the seeds that have one. */
-export interface RulesWithin {
-  readonly macroF1: Estimate | null;
-  readonly er: Estimate | null;
-  readonly queriesPerThread: Estimate | null;
+interface RuleMargin extends Estimate {
+  /** The scores of the rules: means over the seeds that have some. */
+  readonly rules: Readonly<Record<string, Estimate | null>>;
   readonly seeds: number;
 }
+
+/** Null where no rule is as early and queries as seldom. */
+export type RuleMargins = Readonly<Record<RuleBudget, RuleMargin | null>>;
 
 const resamples = 1000;
 
@@ -45,47 +38,37 @@ const resamples = 1000;
  */
 export function compareToRules(trials: readonly TrialResult[]): RuleMargins {
   const seeds = trials.map(picked);
-  const leads = ({ agent, mixtures }: (typeof seeds)[number], items: Int32Array) => {
-    const score = macroF1({ ...agent.columns, items });
-    return mixtures.map((mixture) => (mixture === null ? Number.NaN : score - macroF1On(mixture, items)));
-  };
   const intervals = bootstrapGroups({
     groups: seeds.map(({ agent }) => agent.columns.items.length),
     sameItems: haveSameItems(trials.map(({ decisions: [{ decisions }] }) => decisions.map(({ threadId }) => threadId))),
     seed: 1,
     resamples,
-    statistics: (seed, items) => leads(seeds[seed], items),
+    statistics(seed, items) {
+      const { agent, mixtures } = seeds[seed];
+      const score = macroF1({ ...agent.columns, items });
+      return mixtures.map((mixture) => (mixture === null ? Number.NaN : score - macroF1On(mixture, items)));
+    },
     scoreRange: () => [-1, 1],
   });
-  const all = seeds.map(({ agent, mixtures }) =>
-    mixtures.map((mixture) => (mixture === null ? null : agent.macroF1 - meanOf(mixture, 'macroF1'))),
-  );
   const isEnough = seeds.every(({ agent }) => agent.columns.items.length >= fewestItems);
-  const [overBestRule, overOneQuery, overEqualQueries, overAnyQueries] = intervals.map((interval, index) => {
-    const lead = overSeeds(all.map((leads) => leads[index]));
-    return lead && { ...lead, interval: isEnough ? interval : null };
-  });
-  const rulesWithin = (index: number): RulesWithin | null => {
-    const mixturesOfSeeds = seeds.flatMap(({ mixtures }) => (mixtures[index] === null ? [] : [mixtures[index]]));
-    const over = (aim: keyof PricedPoint) => overSeeds(mixturesOfSeeds.map((mixture) => meanOf(mixture, aim)));
-    if (mixturesOfSeeds.length === 0) return null;
-    return {
-      macroF1: over('macroF1'),
-      er: over('er'),
-      queriesPerThread: over('queries'),
-      seeds: mixturesOfSeeds.length,
-    };
+  const marginOver = (place: number): RuleMargin | null => {
+    const compared = seeds.flatMap(({ agent, mixtures: { [place]: mixture } }) =>
+      mixture === null ? [] : [{ agent, mixture }],
+    );
+    const lead = overSeeds(compared.map(({ agent, mixture }) => agent.macroF1 - meanOf(mixture, 'macroF1')));
+    const over = (aim: keyof PricedPoint) => overSeeds(compared.map(({ mixture }) => meanOf(mixture, aim)));
+    const rules = { macroF1: over('macroF1'), er: over('er'), queriesPerThread: over('queries') };
+    return lead && { ...lead, interval: isEnough ? intervals[place] : null, rules, seeds: compared.length };
   };
-  const rules = {
-    overBestRule: rulesWithin(0),
-    overOneQuery: rulesWithin(1),
-    overEqualQueries: rulesWithin(2),
-    overAnyQueries: rulesWithin(3),
+  return {
+    overBestRule: marginOver(0),
+    overOneQuery: marginOver(1),
+    overEqualQueries: marginOver(2),
+    overAnyQueries: marginOver(3),
   };
-  return { overBestRule, overOneQuery, overEqualQueries, overAnyQueries, rules };
 }
 
-/** The agent of a trial, and what is best within each of its budgets, in the order of `RuleMargins`. */
+/** The agent of a trial, and what is best within each of its budgets, in their order. */
 function picked({ decisions, ranking }: TrialResult) {
   const system = decisions.find(({ name }) => name === agentName)!;
   const placed = (system: SystemDecisions) => {

@@ -1,6 +1,5 @@
 import { dirname, join } from 'node:path';
 import { allPosts } from '../../../checkpoints/policy/rules.ts';
-import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { imitatesExperts } from '../../../trainers/stop-agent/config.ts';
@@ -8,7 +7,6 @@ import { labelCommandFor } from '../../init/found-threads.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
 import type { Report, ReportSection } from '../../report/report.ts';
-import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable, type Table } from '../../report/table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
@@ -73,12 +71,7 @@ export function reportOf(
       threadCounts(threads, { isCrossFitted }),
       `seeds: ${[...seeds].join(', ')}`,
     ],
-    sections: present([
-      systemsSection(agents),
-      rulesSection(agents),
-      demonstrationsSection(agents),
-      ...detectorTruthSections(detectors),
-    ]),
+    sections: present([systemsSection(agents), rulesSection(agents), ...detectorTruthSections(detectors)]),
     page: () => pageSections(agents, { cache, recommended }),
   };
 }
@@ -147,8 +140,8 @@ const firstMetrics = {
 function agentsTable(agents: readonly RankedAgent[], recommended: Pick<RecommendedSystem, 'system'> | null): Table {
   const rows = agents.slice(0, shownAgents).flatMap(({ variant, agent, systems, margins }) => {
     const name = variant === 'agent' ? agentName : variant;
-    const rules = margins.rules.overEqualQueries?.macroF1;
-    const values = { ...agent.values, rules, lead: margins.overEqualQueries };
+    const lead = margins.overEqualQueries;
+    const values = { ...agent.values, rules: lead?.rules.macroF1, lead };
     const rule = ruleInPlace(systems);
     return present([{ name, values, isMarked: true }, rule && { ...rule, name: `  ${rule.name}` }]);
   });
@@ -217,22 +210,16 @@ function systemsSection(agents: readonly RankedAgent[]): ReportSection {
   };
 }
 
-const budgets = {
-  overBestRule: 'best rule of one query',
-  overOneQuery: 'rules of one query, mixed',
-  overEqualQueries: 'rules with the same query budget, mixed',
-  overAnyQueries: 'rules of any number of queries, mixed',
-} as const;
-
 /** Null for alerts, whose worth and time are others than macro-F1 and earliness. */
 function rulesSection(agents: readonly RankedAgent[]): ReportSection | null {
   if (raisesAlerts(agents)) return null;
   const rows = agents.flatMap(({ variant, agent, margins, trials }) => [
     { name: variant, values: agent.values, isMarked: true },
-    ...ruleBudgets.map((budget) => {
-      const { seeds = trials.length, ...values } = margins.rules[budget] ?? {};
+    ...ruleBudgets.map(([budget, title]) => {
+      const lead = margins[budget];
+      const { seeds = trials.length, rules = {} } = lead ?? {};
       const of = seeds === trials.length ? '' : ` (${seeds} of ${trials.length} seeds)`;
-      return { name: `  ${budgets[budget]}${of}`, values: { ...values, lead: margins[budget] } };
+      return { name: `  ${title}${of}`, values: { ...rules, lead } };
     }),
   ]);
   const metrics = [
@@ -249,19 +236,4 @@ function rulesSection(agents: readonly RankedAgent[]): ReportSection | null {
       'Below each agent stands what rules reach at the same earliness or an earlier one, and its lead over that in macro-F1. A mixture chooses one of two or three rules by chance for each thread. Brackets hold 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
     ],
   };
-}
-
-/** The demonstrations of the agents; null if none imitates experts. */
-function demonstrationsSection(agents: readonly RankedAgent[]): ReportSection | null {
-  const imitating = agents.filter(({ trials }) => imitatesExperts(trials[0]));
-  if (imitating.length === 0) return null;
-  const rows = imitating.map(({ variant, trials }) => [
-    variant,
-    ...['conservative', 'earlyAction', 'misleading'].map((expert) =>
-      mean(trials.map(({ demonstrations }) => demonstrations[expert])).toFixed(1),
-    ),
-    percent(mean(trials.map(({ stopsAtFirstPost }) => stopsAtFirstPost.conservative))),
-  ]);
-  const heading = ['agent', 'conservative', 'early action', 'misleading', 'conservative that stop at the first post'];
-  return { id: 'demonstrations', title: 'Demonstrations', blocks: [{ heading, rows }] };
 }

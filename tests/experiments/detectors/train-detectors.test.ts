@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { resolveDetectorsExperiment, withEndpoints } from '../../../experiments/detectors/experiment.ts';
+import { resolveDetectorsExperiment } from '../../../experiments/detectors/experiment.ts';
 import { startServer } from '../../experts/llm/service.ts';
 import { lastMessage } from '../../llm-server/scripted-rule.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
@@ -184,17 +184,5 @@ describe('an experiment file on detectors', () => {
     );
     expect(resolve({ evaluation: { part: 'development' } })).toThrow(/set split\.development/);
     expect(resolve({ replies: [0, 0] })).toThrow(/stands there twice/);
-  });
-
-  it('gives each detector the endpoints that its models name, so that others do not change what was asked', () => {
-    const endpoints = { a: { baseURL: 'http://a/v1', model: 'a' }, b: { baseURL: 'http://b/v1', model: 'b' } };
-    const council = { name: 'debate-council', models: { members: ['a', 'b', 'a'], chairperson: 'a' } };
-    const own = (detector: object) => {
-      const { detector: resolved, endpoints: shared } = resolve({ detector, endpoints })();
-      const completed = withEndpoints(resolved, shared);
-      return 'endpoints' in completed ? Object.keys(completed.endpoints) : null;
-    };
-    expect(own(council)).toEqual(['a', 'b']);
-    expect(own({ name: 'single-prompt', model: 'b' })).toEqual(['b']);
   });
 });
