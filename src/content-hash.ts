@@ -19,6 +19,11 @@ export function sha256(value: unknown): string {
   return hash.digest('hex');
 }
 
+/** SHA-256 of a text, in hexadecimal. */
+export function sha256OfText(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
 /** `sha256` of a list whose items come one at a time and need not be in memory together. */
 export function sha256OfList(): { add(item: unknown): void; digest(): string } {
   const hash = createHash('sha256');

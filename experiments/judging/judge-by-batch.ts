@@ -6,7 +6,7 @@ import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { CallJournal } from '../../experts/asking/call-journal.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { batchForm, completionBody } from '../../experts/llm/answers/request-form.ts';
-import { BatchFailedError, type BatchItem, type BatchOutcome, runBatch } from '../../experts/llm/batch.ts';
+import { type BatchItem, type BatchOutcome, runBatch } from '../../experts/llm/batch.ts';
 import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
 import { type BudgetLimits, checkPrices } from '../../experts/llm/cost/budget.ts';
 import { DryRunChatService } from '../../experts/llm/cost/dry-run-chat-service.ts';
@@ -14,6 +14,7 @@ import { addedSpending, type CountedSpending, nothingSpent } from '../../experts
 import { UsageTally } from '../../experts/llm/cost/usage.ts';
 import type { Endpoint } from '../../experts/llm/endpoint.ts';
 import { BudgetSpentError, CannotAskError } from '../../experts/llm/failures.ts';
+import { BatchFailedError } from '../../experts/llm/sending/batch-job.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { readJsonLines } from '../../src/json-file.ts';

@@ -23,7 +23,6 @@ export interface SelectorTools {
   readonly service: LiveChatService;
   /** Of local task models. */
   readonly encoders: Encoders;
-  readonly runs: string;
 }
 
 export interface SelectorShared extends SelectorTools {
@@ -50,7 +49,6 @@ export function selectorResources({ runs }: { runs: string }) {
       service,
       ...(await embeddings.get(JSON.stringify(encoder), () => openEmbeddings(encoder, cache))),
       encoders,
-      runs,
     };
   }
   return {
@@ -106,9 +104,9 @@ export async function settingsFor(
   },
 ): Promise<SelectorSettings> {
   const { experiment, seed, tools, claims, tally, context } = options;
-  const { encoder, embeddings, annotations, service, encoders, runs } = tools;
+  const { encoder, embeddings, annotations, service, encoders } = tools;
   return {
-    ...(await createTaskModels(experiment, { service, annotations, tally, encoders, runs, context })),
+    ...(await createTaskModels(experiment, { service, annotations, tally, encoders, context })),
     claims,
     stancePretraining: [],
     embedTexts: (texts) => embeddings.embed(texts),

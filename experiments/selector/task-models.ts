@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { type AskOnce, askOnceIn } from '../../experts/asking/ask-once.ts';
 import { CallJournal } from '../../experts/asking/call-journal.ts';
@@ -22,8 +21,6 @@ export interface ModelContext {
   readonly annotations: AnnotationStore;
   readonly tally: PredictionTally;
   readonly encoders: Encoders;
-  /** Folder of fine-tuning files, unless the experiment names one. */
-  readonly runs: string;
   readonly context: WorkContext;
 }
 
@@ -44,8 +41,8 @@ export function chatServiceOf(
 
 /** Fresh, untuned models. */
 export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext) {
-  const { stanceModel, veracityModel, retry } = experiment;
-  const { askOnce: shared, ...asking } = { ...chatSettings(models), retry };
+  const { stanceModel, veracityModel } = experiment;
+  const { askOnce: shared, ...asking } = chatSettings(models);
   const withProgress = <Item>(task: string, create: (askOnce: AskOnce) => TaskModel<Item>) =>
     withAskingProgress({
       task,
@@ -57,14 +54,12 @@ export async function createTaskModels(experiment: SelectorExperiment, models: M
   return {
     stanceModel:
       stanceModel.name === 'chat'
-        ? withProgress('stances', (askOnce) =>
-            createChatStanceModel({ ...asking, askOnce, options: withFolder(stanceModel, models) }),
-          )
+        ? withProgress('stances', (askOnce) => createChatStanceModel({ ...asking, askOnce, options: stanceModel }))
         : createLocalStanceModel(await localSettings(stanceModel, models)),
     veracityModel:
       veracityModel.name === 'chat'
         ? withProgress('veracities', (askOnce) =>
-            createChatVeracityModel({ ...asking, askOnce, options: withFolder(veracityModel, models) }),
+            createChatVeracityModel({ ...asking, askOnce, options: veracityModel }),
           )
         : createLocalVeracityModel(await localSettings(veracityModel, models)),
   };
@@ -77,28 +72,14 @@ async function localSettings<Options extends { encoder: EncoderConfig; name: 'lo
   return { options, encoder: await encoders(encoder) };
 }
 
-function chatSettings({ service, annotations, tally, context: { onNote, signal } }: ModelContext) {
+function chatSettings({ service, annotations, tally, context: { signal } }: ModelContext) {
   // An answer that cannot be read is paid for as well. It is kept until the one that replaces it is there.
   const calls = new CallJournal({ service, table: annotations.responses });
   return {
     service: calls,
     askOnce: askOnceIn({ store: annotations, calls, signal, waits: service.waits }),
     tally,
-    onFile: ({ path, examples }: { path: string; examples: number }) =>
-      onNote(`${examples} examples for fine-tuning: ${path}`),
-    onStatus: (status: string) => onNote(`fine-tuning: ${status}`),
     signal,
-  };
-}
-
-function withFolder<Options extends { fineTuning: { directory: string | null } }>(
-  options: Options,
-  { runs }: ModelContext,
-): Options {
-  const { fineTuning } = options;
-  return {
-    ...options,
-    fineTuning: { ...fineTuning, directory: fineTuning.directory ?? join(runs, 'cache', 'fine-tuning') },
   };
 }
 

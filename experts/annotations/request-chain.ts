@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { canonicalJson } from '../../src/content-hash.ts';
+import { canonicalJson, sha256OfText } from '../../src/content-hash.ts';
 import { type AnnotationRequest, annotationRequestSchema } from './annotation-row.ts';
 import type { AnnotationDatabase } from './database.ts';
 
@@ -29,10 +28,7 @@ export function requestChain(database: AnnotationDatabase) {
     const chain = written.slice(0, shared);
     for (const json of jsons.slice(shared)) {
       const parent = chain.at(-1)?.id ?? null;
-      const id = createHash('sha256')
-        .update(`${parent ?? ''}\n${json}`)
-        .digest('hex')
-        .slice(0, 32);
+      const id = sha256OfText(`${parent ?? ''}\n${json}`).slice(0, 32);
       database.write('INSERT OR IGNORE INTO fragment (id, parent, json) VALUES (?, ?, ?)', id, parent, json);
       chain.push({ json, id });
     }

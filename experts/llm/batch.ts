@@ -1,9 +1,5 @@
-import { createHash } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { makeFolder, writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { readCompletion } from './answers/completion.ts';
 import { batchForm, completionBody } from './answers/request-form.ts';
@@ -12,27 +8,15 @@ import { CallFailure } from './call-failure.ts';
 import type { ChatAnswer, ChatRequest } from './chat.ts';
 import { costField } from './cost/cost-of.ts';
 import type { Endpoint } from './endpoint.ts';
-import { type EndpointJobOptions, endedJob } from './sending/endpoint-job.ts';
+import { type BatchJobOptions, endedBatch } from './sending/batch-job.ts';
 
 /** OpenAI's limits for one batch. */
 const MOST_REQUESTS = 50_000;
 const MOST_BYTES = 200_000_000;
-const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
 
-export interface BatchOptions extends EndpointJobOptions {
+export interface BatchOptions extends BatchJobOptions {
   items: readonly BatchItem[];
-  /** The folder of requests, state and results, created if absent. The same folder resumes the batch. */
-  directory: string;
 }
-
-const batchSchema = z.object({
-  id: z.string(),
-  status: z.string(),
-  input_file_id: z.string(),
-  output_file_id: z.string().nullish(),
-  error_file_id: z.string().nullish(),
-  errors: z.object({ data: z.array(z.object({ message: z.string() })).nullish() }).nullish(),
-});
 
 export interface BatchItem {
   /** A unique id in the batch, under which the answer comes back. */
@@ -42,64 +26,13 @@ export interface BatchItem {
 
 export type BatchOutcome = { readonly answer: ChatAnswer } | { readonly problem: string };
 
-/** The endpoint answered nothing of a batch and charges nothing. */
-export class BatchFailedError extends ProviderError {}
-
 /**
- * Writes the requests, submits them, waits and collects the answers; usually for half the price and within a day.
- * @throws InputError if the folder holds another batch, BatchFailedError if the endpoint answered nothing of it; the
- *   next call submits it again
+ * Writes the requests, submits them, waits and collects the answers; usually for half the price and within a day. For
+ * errors, see `endedBatch`.
  */
 export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
-  const { endpoint, items, directory } = options;
-  const text = batchText({ endpoint, items });
-  const path = join(directory, 'requests.jsonl');
-  const statePath = join(directory, 'batch-state.json');
-  const { job, download, withoutSecrets } = await endedJob(options, {
-    file: { path, purpose: 'batch' },
-    write() {
-      makeFolder(directory);
-      writeFileAtomically(path, text);
-    },
-    statePath,
-    // A folder is never resumed with different requests.
-    subject: { requestsHash: createHash('sha256').update(text).digest('hex') },
-    remedy: 'delete it to submit the batch again, or let the version that submitted it collect it',
-    describeOther: ({ jobId, baseURL }) =>
-      `${directory} holds batch ${jobId ?? '(not yet submitted)'} of other requests at ${baseURL}; give this batch a ` +
-      'folder of its own, or delete the other one',
-    resource: ({ batches }) => batches,
-    body: (fileId) => ({
-      input_file_id: fileId,
-      endpoint: '/v1/chat/completions' as const,
-      completion_window: '24h' as const,
-    }),
-    fileField: 'input_file_id',
-    schema: batchSchema,
-    ended: ENDED,
-    advice: ({ kind, message }) =>
-      kind === 'not-found'
-        ? `does not have it: ${message}; if it has no batches, ask without them; if the batch is gone, delete ` +
-          `${statePath} to submit it again`
-        : null,
-  });
-  if (job.status === 'failed') {
-    rmSync(statePath);
-    const reasons = job.errors?.data?.map(({ message }) => message).join('; ') || 'no reason given';
-    throw new BatchFailedError(
-      `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${job.id}: ${withoutSecrets(reasons)}; it costs ` +
-        'nothing: fix what that names, then give the same command again to submit it again',
-    );
-  }
-  const lines: string[] = [];
-  for (const [name, id] of Object.entries({ 'output.jsonl': job.output_file_id, 'errors.jsonl': job.error_file_id })) {
-    if (!id) continue;
-    const answers = await download(id);
-    // Endpoints delete their files after some weeks.
-    writeFileAtomically(join(directory, name), answers);
-    lines.push(...answers.split('\n').filter((line) => line.trim() !== ''));
-  }
-  return batchOutcomes({ items, lines, status: job.status });
+  const { items } = options;
+  return batchOutcomes({ items, ...(await endedBatch(batchText(options), options)) });
 }
 
 /** Writes a batch as JSON Lines, one request per line. @throws InputError if ids repeat or the batch is too large */

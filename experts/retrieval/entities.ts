@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { sha256OfText } from '../../src/content-hash.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { type DocumentFrequencies, documentFrequencies, inverseDocumentFrequency } from '../../src/text/tf-idf.ts';
 import { namesNothing, patternEntities } from './pattern-entities.ts';
@@ -163,5 +163,5 @@ function wordsOf(text: string): { word: string; start: number; end: number }[] {
 export async function loadTermCorpus(path: string): Promise<{ frequencies: DocumentFrequencies; sha256: string }> {
   const frequencies = termFrequencies((await loadThreads(path)).map(({ posts }) => posts[0].text));
   const counted = [frequencies.documents, ...[...frequencies.of].sort(([one], [other]) => (one < other ? -1 : 1))];
-  return { frequencies, sha256: createHash('sha256').update(JSON.stringify(counted)).digest('hex') };
+  return { frequencies, sha256: sha256OfText(JSON.stringify(counted)) };
 }

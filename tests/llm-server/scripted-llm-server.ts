@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BatchStore } from './batch-store.ts';
 import { completionOf, streamOf } from './completion-of.ts';
-import { FineTuningStore } from './fine-tuning-store.ts';
 import { type ChatBody, chatBodySchema, type ScriptedReply, type ScriptedRule } from './scripted-rule.ts';
 
 export interface RecordedRequest {
@@ -14,15 +13,13 @@ export interface RecordedRequest {
 }
 
 /**
- * A server on this machine that speaks the chat-completions protocol (and files, batches and fine-tuning) and does as it
- * is told:
+ * A server on this machine that speaks the chat-completions protocol (and files and batches) and does as it is told:
  * `await ScriptedLlmServer.start((body) => 'yes')`. A string is short for an answer of that text.
  */
 export class ScriptedLlmServer {
   readonly requests: RecordedRequest[] = [];
   /** The batch jobs; their requests are answered by the same rule but do not count as `requests`. */
   readonly batches: BatchStore;
-  readonly fineTuning = new FineTuningStore();
   rule: ScriptedRule;
   /** The most requests that were under way at once. */
   maxConcurrency = 0;
@@ -66,7 +63,6 @@ export class ScriptedLlmServer {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks);
-    if (FineTuningStore.isMeant({ path, body })) return this.fineTuning.handle({ request, response, body });
     if (path !== '/v1/chat/completions') return this.batches.handle({ request, response, body });
     this.underWay++;
     this.maxConcurrency = Math.max(this.maxConcurrency, this.underWay);

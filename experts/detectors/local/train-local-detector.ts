@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
+import { sha256OfText } from '../../../src/content-hash.ts';
 import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
@@ -155,9 +155,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
     training: {
       seed,
       threads: counts,
-      threadIdsSha256: createHash('sha256')
-        .update(threads.map((thread) => `${thread.id}\n`).join(''))
-        .digest('hex'),
+      threadIdsSha256: sha256OfText(threads.map((thread) => `${thread.id}\n`).join('')),
       rows: targets.length,
       l2,
       characterWeight,

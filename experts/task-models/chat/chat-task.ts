@@ -16,7 +16,7 @@ export interface ChatTask<Item> {
   readonly instruction: string;
   /** The options that decide how an item is presented, as plain JSON. */
   readonly limits: Readonly<Record<string, number>>;
-  /** The item as a question, also for fine-tuning. */
+  /** The item as a question. */
   question(item: Item): string;
   /** The item as a solved example before another question. */
   shownQuestion(item: Item): string;

@@ -1,25 +1,6 @@
 import { z } from 'zod';
 import { endpointsSchema, modelSchema } from '../../detectors/models-by-role.ts';
 
-const fineTuningSchema = z
-  .strictObject({
-    directory: z.string().min(1).nullable().default(null).describe('folder of the files and of the state of the jobs'),
-    createJob: z
-      .boolean()
-      .default(false)
-      .describe(
-        'upload the file and follow the job, which the endpoint charges for outside of any budget; false: only write the file',
-      ),
-    epochs: z.int().positive().nullable().default(null).describe("passes over the file; null: the endpoint's choice"),
-    pollMs: z.number().nonnegative().default(30_000).describe('time between two looks at the job'),
-    examplesAtLeast: z
-      .int()
-      .positive()
-      .default(10)
-      .describe('with fewer examples there is a file, but no job (OpenAI refuses files with fewer than 10)'),
-  })
-  .describe('for `tuning: fine-tuning`');
-
 /** Options of the chat task models for any task. */
 export const chatOptionsShape = {
   name: z.literal('chat').describe('a language model answers in the form of the paper (JSDRV, Appendix A)'),
@@ -56,10 +37,10 @@ export const chatOptionsShape = {
         'not asked again until `earshot annotations unreadable <store> --forget`; above it the run ends',
     ),
   tuning: z
-    .enum(['in-context', 'fine-tuning', 'none'])
+    .enum(['in-context', 'none'])
     .default('in-context')
     .describe(
-      'examples are shown before the question, learned by the model, or ignored; those of pretraining are shown as long as there are no others, or learned first',
+      'examples are shown before the question, or ignored; those of pretraining are shown as long as there are no others',
     ),
   examplesShown: z
     .int()
@@ -67,7 +48,6 @@ export const chatOptionsShape = {
     .max(100)
     .default(8)
     .describe('for `tuning: in-context`: examples in a prompt, of all classes together'),
-  fineTuning: fineTuningSchema.prefault({}),
 };
 
 const chatOptionsSchema = z.strictObject(chatOptionsShape);

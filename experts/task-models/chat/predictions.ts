@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sha256OfText } from '../../../src/content-hash.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { likeliest } from '../../../src/likeliest.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
@@ -7,13 +7,14 @@ import type { AskOnce } from '../../asking/ask-once.ts';
 import type { Judgement } from '../../detector.ts';
 import { askVerdict, verdictInWords } from '../../llm/answers/verdict.ts';
 import { type ChatMessage, type ChatService, usageOf } from '../../llm/chat.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
 import { endsAllCalls, MalformedAnswerError, orUnreadable, UnreadableShareError } from '../../llm/failures.ts';
 import { promptLine } from '../../llm/prompt-text.ts';
 import type { TaskPrediction } from '../task-model.ts';
 import type { ChatTask } from './chat-task.ts';
 import type { ChatOptions } from './options.ts';
 import type { PredictionTally } from './prediction-tally.ts';
-import type { TunedModel } from './tuning.ts';
+import type { ChatExample } from './tuning.ts';
 
 /** An answer in a dry run, as long as a typical reason. */
 const pretendedReason = 'this is what the words of the post say, read together with the claim that it replies to';
@@ -24,7 +25,9 @@ const PREDICTIONS_FOR_SHARE = 20;
 /** A model's question about one item. */
 export interface ItemQuestion {
   readonly text: string;
-  readonly model: TunedModel;
+  readonly endpoint: Endpoint;
+  /** Solved examples before the question. */
+  readonly examples: readonly ChatExample[];
   /** The model's options that can change the answer, for annotation keys. */
   readonly modelOptions: Readonly<Record<string, unknown>>;
   readonly threadId: string;
@@ -55,7 +58,7 @@ export async function predictions(
     concurrency: Math.min(concurrency, questions.length),
     async work([index, question]) {
       signal?.throwIfAborted();
-      const key = hashOf(JSON.stringify([question.text, question.modelOptions]));
+      const key = sha256OfText(JSON.stringify([question.text, question.modelOptions]));
       try {
         predicted[index] = countOutcome(await cache.get(key, () => predictionFor(question, asking)), { key, asking });
       } catch (error) {
@@ -106,15 +109,15 @@ function storedAnswer(
 
 /** One answer. If it names no class, it is sent back once. */
 async function sampleAnswer(
-  { text, model }: ItemQuestion,
+  { text, endpoint, examples }: ItemQuestion,
   { sample, asking }: { sample: number; asking: Asking },
 ): Promise<Judgement> {
   const { task, service } = asking;
   const { label, reason, probabilities, isDropped, answers } = await askVerdict({
     service,
     request: {
-      endpoint: model.endpoint,
-      messages: messagesOf({ instruction: task.instruction, examples: model.examples, question: text }),
+      endpoint,
+      messages: messagesOf({ instruction: task.instruction, examples, question: text }),
       dryRunText: wellFormedAnswer(task, { label: task.classes[0], explanation: pretendedReason }),
       sampleIndex: sample,
       wantLogprobs: sample === 0,
@@ -221,8 +224,4 @@ async function inParallel<Item>(
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
   if (errors.length > 0) throw errors.find((error) => !endsAllCalls(error)) ?? errors[0];
-}
-
-export function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,30 +1,29 @@
+import { sha256OfText } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
 import type { AskOnce } from '../../asking/ask-once.ts';
 import { checkSamples, endpointOf } from '../../detectors/models-by-role.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import type { Example, TaskModel } from '../task-model.ts';
 import type { ChatTask } from './chat-task.ts';
-import { createFineTuning, type FineTuningContext } from './fine-tuning.ts';
 import type { ChatOptions } from './options.ts';
 import { PredictionTally } from './prediction-tally.ts';
-import { hashOf, type ItemQuestion, messagesOf, predictions, wellFormedAnswer } from './predictions.ts';
-import { type ChatTuning, createInContextTuning, type TuningExample } from './tuning.ts';
+import { type ItemQuestion, predictions, wellFormedAnswer } from './predictions.ts';
+import { type ChatExample, type ChatTuning, createInContextTuning, noTuning } from './tuning.ts';
 
-export interface ChatSettings<Options> extends FineTuningContext {
+export interface ChatSettings<Options> {
   readonly options: Options;
   readonly service: ChatService;
   /** Stores the answers, so that no process pays for one twice. */
   readonly askOnce?: AskOnce;
   /** Counts questions without an answer over all models of a run. */
   readonly tally?: PredictionTally;
+  readonly signal?: AbortSignal;
 }
 
 /**
  * A task model that asks a language model one question per item, many at a time. Each answer is stored under the hash
- * of everything that could change it, including the examples and the fine-tuned model, so an interrupted epoch asks
- * nothing twice. An item with unreadable answers gets the uniform distribution.
+ * of everything that could change it, including the examples, so an interrupted epoch asks nothing twice. An item with unreadable answers gets the uniform distribution.
  */
 export function createChatTaskModel<Item extends { readonly threadId: string }>(
   settings: ChatSettings<ChatOptions> & { readonly task: ChatTask<Item> },
@@ -33,9 +32,9 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   const { name, asker, classes, version, promptVersion, limits } = task;
   const { samples, smoothing, failuresAtMost, unreadableAtMost } = options;
   const endpoint = checkEndpoint({ options, task: name });
-  const tuning = tuningOf({ settings, endpoint });
+  const tuning = options.tuning === 'none' ? noTuning : createInContextTuning({ shown: options.examplesShown });
   const model = modelOptionsOf(endpoint);
-  const learn = (examples: readonly Example<Item>[]) => examples.map((example) => tuningExample(task, example));
+  const learn = (examples: readonly Example<Item>[]) => examples.map((example) => chatExample(task, example));
   return {
     classes,
     identity: {
@@ -51,11 +50,17 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
     },
     predict: async (items) => {
       // All questions are made first, so that one prediction uses one model, whatever is tuned in the meantime.
-      const questions = items.map((item) => questionOf(item, { task, tuning }));
+      const questions = items.map((item) => questionOf(item, { task, endpoint, tuning }));
       return predictions({ ...settings, tally }, { questions, concurrency: endpoint.concurrency });
     },
-    pretrain: (examples) => tuning.pretrain(learn(examples)),
-    tune: (examples) => tuning.tune(learn(examples)),
+    pretrain(examples) {
+      tuning.pretrain(learn(examples));
+      return Promise.resolve();
+    },
+    tune(examples) {
+      tuning.tune(learn(examples));
+      return Promise.resolve();
+    },
     state: () => ({ arrays: {}, json: tuning.state() }),
     restore: ({ json }) => tuning.restore(json),
   };
@@ -69,69 +74,40 @@ function modelOptionsOf(endpoint: Endpoint): Record<string, unknown> {
 
 function questionOf<Item extends { readonly threadId: string }>(
   item: Item,
-  { task, tuning }: { task: ChatTask<Item>; tuning: ChatTuning },
+  { task, endpoint, tuning }: { task: ChatTask<Item>; endpoint: Endpoint; tuning: ChatTuning },
 ): ItemQuestion {
   const { threadId } = item;
-  const model = tuning.modelFor({ threadId, subject: subjectHash(task, item) });
+  const examples = tuning.examplesFor({ threadId, subject: subjectHash(task, item) });
   const modelOptions = {
     promptVersion: task.promptVersion,
-    model: modelOptionsOf(model.endpoint),
-    examples: model.examples.map(({ question, answer }) => ({ question, answer })),
-    trainedOn: model.trainedOn,
+    model: modelOptionsOf(endpoint),
+    examples: examples.map(({ question, answer }) => ({ question, answer })),
+    // Stays in the keys of stored answers, which may name files of a fine-tuning.
+    trainedOn: [],
   };
-  return { text: task.question(item), model, modelOptions, threadId, length: task.length(item) };
+  return { text: task.question(item), endpoint, examples, modelOptions, threadId, length: task.length(item) };
 }
 
-function tuningExample<Item extends { readonly threadId: string }>(
+function chatExample<Item extends { readonly threadId: string }>(
   task: ChatTask<Item>,
   { item, label, explanation }: Example<Item>,
-): TuningExample {
+): ChatExample {
   const { name, classes } = task;
   if (classes[label] === undefined)
     throw new InputError(`an example of the ${name} model has label ${label}; it has ${classes.length} classes`);
   const answer = wellFormedAnswer(task, { label: classes[label], explanation });
-  const { threadId } = item;
   return {
-    shown: { threadId, subject: subjectHash(task, item), label, question: task.shownQuestion(item), answer },
-    learned: { question: task.question(item), answer },
+    threadId: item.threadId,
+    subject: subjectHash(task, item),
+    label,
+    question: task.shownQuestion(item),
+    answer,
   };
 }
 
 /** Hashed, because it becomes part of checkpoints. */
 function subjectHash<Item>(task: ChatTask<Item>, item: Item): string {
-  return hashOf(task.subject(item)).slice(0, 16);
-}
-
-function tuningOf<Item>(options: {
-  settings: ChatSettings<ChatOptions> & { readonly task: ChatTask<Item> };
-  endpoint: Endpoint;
-}): ChatTuning {
-  const { endpoint } = options;
-  const { task, options: chosen, service, ...context } = options.settings;
-  switch (chosen.tuning) {
-    case 'in-context':
-      return createInContextTuning({ endpoint, shown: chosen.examplesShown });
-    case 'fine-tuning':
-      return createFineTuning({
-        endpoint,
-        task: task.name,
-        options: chosen.fineTuning,
-        isDryRun: service instanceof DryRunChatService,
-        context,
-        conversation: ({ question, answer }) => [
-          ...messagesOf({ instruction: task.instruction, examples: [], question }),
-          { role: 'assistant', content: answer },
-        ],
-      });
-    case 'none':
-      return {
-        modelFor: () => ({ endpoint, examples: [], trainedOn: [] }),
-        pretrain: async () => {},
-        tune: async () => {},
-        state: () => null,
-        restore: () => {},
-      };
-  }
+  return sha256OfText(task.subject(item)).slice(0, 16);
 }
 
 function checkEndpoint(options: { options: ChatOptions; task: string }): Endpoint {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
-import type { Endpoint } from '../../llm/endpoint.ts';
 
 /** An example in the words that the model sees. */
 const chatExampleSchema = z.strictObject({
@@ -12,27 +11,12 @@ const chatExampleSchema = z.strictObject({
 });
 export type ChatExample = z.infer<typeof chatExampleSchema>;
 
-/** The model for an item, after everything that it has learned. */
-export interface TunedModel {
-  readonly endpoint: Endpoint;
-  /** Solved examples before the question. */
-  readonly examples: readonly ChatExample[];
-  /** Hashes of the files that the endpoint's model was fine-tuned on, in order. */
-  readonly trainedOn: readonly string[];
-}
-
-/** An example in two forms: as shown in context, and as learned by fine-tuning, which may be longer. */
-export interface TuningExample {
-  readonly shown: ChatExample;
-  readonly learned: Pick<ChatExample, 'question' | 'answer'>;
-}
-
 /** A way to learn from examples. */
 export interface ChatTuning {
-  /** The model for an item, which must not repeat what it learned from that item. */
-  modelFor(item: { readonly threadId: string; readonly subject: string }): TunedModel;
-  pretrain(examples: readonly TuningExample[]): Promise<void>;
-  tune(examples: readonly TuningExample[]): Promise<void>;
+  /** Solved examples before the question about an item. None may repeat what the item's own label is. */
+  examplesFor(item: { readonly threadId: string; readonly subject: string }): readonly ChatExample[];
+  pretrain(examples: readonly ChatExample[]): void;
+  tune(examples: readonly ChatExample[]): void;
   /** The state as plain JSON. */
   state(): unknown;
   restore(state: unknown): void;
@@ -45,24 +29,20 @@ const stateSchema = z.strictObject({
 });
 
 /** Tunes by showing examples before the question; those of pretraining while there are no others. */
-export function createInContextTuning({ endpoint, shown }: { endpoint: Endpoint; shown: number }): ChatTuning {
+export function createInContextTuning({ shown }: { shown: number }): ChatTuning {
   let pretrained: readonly ChatExample[] = [];
   let tuned: readonly ChatExample[] = [];
-  const showable = (examples: readonly TuningExample[]) =>
-    showableExamples({ examples: examples.map((example) => example.shown), shown });
-
   return {
-    modelFor({ threadId, subject }) {
+    examplesFor({ threadId, subject }) {
       const chosen = chooseExamples({ examples: tuned, shown, threadId, subject });
-      const examples = chosen.length > 0 ? chosen : chooseExamples({ examples: pretrained, shown, threadId, subject });
-      return { endpoint, examples, trainedOn: [] };
+      return chosen.length > 0 ? chosen : chooseExamples({ examples: pretrained, shown, threadId, subject });
     },
-    async pretrain(examples) {
-      pretrained = showable(examples);
+    pretrain(examples) {
+      pretrained = showableExamples({ examples, shown });
       tuned = [];
     },
-    async tune(examples) {
-      tuned = showable(examples);
+    tune(examples) {
+      tuned = showableExamples({ examples, shown });
     },
     state: () => ({ tuning: 'in-context', pretrained, tuned }),
     restore(state) {
@@ -118,3 +98,12 @@ export function chooseExamples(options: {
     .slice(0, shown)
     .map(({ example }) => example);
 }
+
+/** Learns nothing. */
+export const noTuning: ChatTuning = {
+  examplesFor: () => [],
+  pretrain: () => {},
+  tune: () => {},
+  state: () => null,
+  restore: () => {},
+};

@@ -123,7 +123,7 @@ describe('in-context tuning', () => {
       expect(other).toEqual(one);
     }
     expect(later.state()).toEqual(model.state());
-    expect(() => later.restore({ arrays: {}, json: { tuning: 'fine-tuning' } })).toThrow(InputError);
+    expect(() => later.restore({ arrays: {}, json: { tuning: 'by heart' } })).toThrow(InputError);
   });
 
   it('keeps few of many examples, but all that can be shown whichever thread is left out', () => {

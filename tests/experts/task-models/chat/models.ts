@@ -1,7 +1,6 @@
 import type { AskOnce } from '../../../../experts/asking/ask-once.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
 import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
-import type { FineTuningContext } from '../../../../experts/task-models/chat/fine-tuning.ts';
 import type { PredictionTally } from '../../../../experts/task-models/chat/prediction-tally.ts';
 import {
   type ChatStanceOptions,
@@ -12,19 +11,20 @@ import { chatVeracityOptionsSchema, createChatVeracityModel } from '../../../../
 import type { Example, StanceItem, VeracityItem } from '../../../../experts/task-models/task-model.ts';
 import { quickService } from '../../llm/service.ts';
 
-interface Settings extends FineTuningContext {
+interface Settings {
   readonly server: { readonly baseURL: string };
   readonly endpoint?: Partial<EndpointInput>;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly service?: ChatService;
   readonly askOnce?: AskOnce;
   readonly tally?: PredictionTally;
+  readonly signal?: AbortSignal;
 }
 
 function filled(settings: Settings) {
   const { server, endpoint, options, service = quickService(), ...rest } = settings;
   const model = { name: 'scripted', baseURL: server.baseURL, model: 'tiny', ...endpoint };
-  return { options: { name: 'chat', model, ...options }, service, env: {}, retry: { baseMs: 1, capMs: 4 }, ...rest };
+  return { options: { name: 'chat', model, ...options }, service, ...rest };
 }
 
 /** A stance model that asks the scripted server. */
