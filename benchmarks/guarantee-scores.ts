@@ -15,9 +15,8 @@ import { readParts } from '../experiments/run/parts-file.ts';
 import { calibrationThreads } from '../experiments/stop-agent/calibration-threads.ts';
 import { openPolicy } from '../experiments/stop-agent/policy/policy-folder.ts';
 import { scoreThreads } from '../experiments/stop-agent/scored-thread.ts';
-import type { Thread } from '../src/data/thread.ts';
+import { type Thread, threadIdentity } from '../src/data/thread.ts';
 import { readThreads } from '../src/data/thread-file.ts';
-import { threadIdentity } from '../src/data/thread-identity.ts';
 import type { ScoredRow } from './guarantee-rows.ts';
 
 const { values: args, positionals: runs } = parseArgs({

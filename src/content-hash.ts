@@ -1,5 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import { configure } from 'safe-stable-stringify';
+import { diskError } from './errors.ts';
 
 const stringify = configure({ deterministic: true, strict: true });
 
@@ -58,4 +61,20 @@ function listInto(hash: Hash): { add(item: unknown): void; end(): void } {
     },
     end: () => void hash.update(before === '[' ? '[]' : ']'),
   };
+}
+
+/** SHA-256 of a file's bytes, in hexadecimal. @throws InputError if it cannot be read */
+export async function hashOfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(path), hash);
+  } catch (error) {
+    throw diskError(error, { what: `read ${path}` });
+  }
+  return hash.digest('hex');
+}
+
+/** SHA-256 of every file, by its path. @throws InputError if one cannot be read */
+export async function hashesOf(files: readonly string[]): Promise<Record<string, string>> {
+  return Object.fromEntries(await Promise.all(files.map(async (file) => [file, await hashOfFile(file)] as const)));
 }

@@ -1,4 +1,4 @@
-import { hoursBetween } from '../../src/data/hours-between.ts';
+import { hoursBetween } from '../../src/data/iso-time.ts';
 import type { SeenJudgement } from '../../src/data/last-judgement.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { InputError } from '../../src/errors.ts';

@@ -3,7 +3,7 @@ import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { refuseTable } from '../../src/data/refuse-table.ts';
+import { refuseTable } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { missingPathWith } from '../../src/missing-path.ts';
 import { seedSchema } from '../../src/seed.ts';

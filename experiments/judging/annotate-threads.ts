@@ -5,7 +5,7 @@ import type { AnnotateResult } from '../../experts/annotate.ts';
 import { type AnnotationRow, annotationRequest } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
-import { scheduledPrefixes } from '../../experts/scheduled-prefixes.ts';
+import { scheduledPrefixes } from '../../experts/prefix-schedule.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { taskIn } from '../../src/data/classes-of-labels.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';

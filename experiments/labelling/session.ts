@@ -1,6 +1,6 @@
 import type { Task } from '../../src/data/task.ts';
 import { type Thread, veracities } from '../../src/data/thread.ts';
-import { cohensKappa } from '../../src/metrics/cohens-kappa.ts';
+import { cohensKappa } from '../../src/metrics/classification.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { nextChoice } from './choose.ts';
 import type { LabelFile, LabelRecord } from './label-file.ts';

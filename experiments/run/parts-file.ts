@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
-import type { Thread } from '../../src/data/thread.ts';
-import { threadIdentity } from '../../src/data/thread-identity.ts';
+import { type Thread, threadIdentity } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { runFile } from './run-file.ts';

@@ -1,7 +1,7 @@
 import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { OutOfDistribution } from '../../checkpoints/policy/out-of-distribution.ts';
 import type { OpenThread } from '../../checkpoints/policy/policy.ts';
-import { hoursBetween } from '../../src/data/hours-between.ts';
+import { hoursBetween } from '../../src/data/iso-time.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServedBundle } from './models.ts';
 import type { KeptPost, Position } from './thread-store.ts';

@@ -1,7 +1,7 @@
 import { listedIdentity } from '../../checkpoints/policy/calibrated-on.ts';
 import { type Guarantee, guaranteeSchema, isAboutAlerts } from '../../checkpoints/policy/guarantee.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
-import { threadIdentity } from '../../src/data/thread-identity.ts';
+import { threadIdentity } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { controlRisk } from '../../src/metrics/conformal-risk-control.ts';
 import {

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
+import { writeText } from '../../src/atomic-file.ts';
 import { readLines, type TextLine } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
 import { storedLine } from '../../src/json-file.ts';
-import { writeText } from '../../src/write-text.ts';
 import type { Judgement } from '../detector.ts';
 import {
   type AnnotationCounts,

@@ -30,6 +30,11 @@ export class BadItemError extends Error {
   }
 }
 
+/** The refusal of a foreign value, which is shown shortened. */
+export function badItem(value: unknown, at: Omit<BadItem, 'value'>): BadItemError {
+  return new BadItemError({ ...at, value: shortened(value) });
+}
+
 /**
  * Runs `parse` on one item.
  * @returns the result of `parse`; null for a bad item that is skipped, after `onSkipped` was called

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { closest } from 'fastest-levenshtein';
 import { InputError } from '../errors.ts';
 import { missingPathWith } from '../missing-path.ts';
-import { BadItemError, eachOrSkip, shortened } from './bad-item.ts';
+import { badItem, eachOrSkip, shortened } from './bad-item.ts';
 import { foldedName } from './folded-name.ts';
 import { articlesImporter } from './importers/articles.ts';
 import { checkthat4aImporter } from './importers/checkthat4a.ts';
@@ -12,10 +12,9 @@ import { csvImporter } from './importers/csv.ts';
 import { eardImporter } from './importers/eard.ts';
 import { eriskImporter } from './importers/erisk.ts';
 import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
-import { foldThread } from './importers/folded-thread.ts';
 import type { Importer, ImportOptions } from './importers/importer.ts';
 import { labelValueCounts } from './importers/label-values.ts';
-import { wordCounts } from './importers/nothing.ts';
+import { isNothing, type NothingRules, wordCounts } from './importers/nothing.ts';
 import { parquetImporter } from './importers/parquet.ts';
 import { phemeImporter } from './importers/pheme.ts';
 import { postsImporter } from './importers/posts.ts';
@@ -95,9 +94,8 @@ export async function* importThreads(
       return null;
     }
     if (contents.has(thread.id))
-      throw new BadItemError({
+      throw badItem(thread.id, {
         place: `${options.paths.join(', ')}: thread ${contents.size + copies + 1}, id`,
-        value: shortened(thread.id),
         reason: 'repeats the id of an earlier thread, and differs from it',
       });
     contents.set(thread.id, content);
@@ -150,5 +148,43 @@ function doubtfulTimes(now: Date | undefined) {
         ...(late.count === 0 ? [] : [`${late.count} times lie in the future, such as ${late.example}: ${check}`]),
       ];
     },
+  };
+}
+
+/** Folds a thread's ids and labels; empty labels become null. @throws BadItemError for empty or equal ids */
+function foldThread(thread: Thread, rules: NothingRules): Thread {
+  const place = `thread ${shortened(thread.id)}`;
+  const idOf = (id: string) => {
+    const folded = foldedName(id);
+    if (folded !== '') return folded;
+    throw badItem(id, { place, reason: 'an id must have characters that can be seen' });
+  };
+  const nameOf = (name: string | null) => (name === null ? null : foldedName(name) || null);
+  const posts = thread.posts.map((post) => ({
+    ...post,
+    id: idOf(post.id),
+    author: nameOf(post.author),
+    parent: nameOf(post.parent),
+  }));
+  const ids = new Set<string>();
+  for (const [index, { id }] of posts.entries()) {
+    if (ids.has(id))
+      throw badItem(thread.posts[index].id, {
+        place: `${place} posts.${index}.id`,
+        reason: 'looks the same as the id of another post of the thread',
+      });
+    ids.add(id);
+  }
+  const labels = Object.entries(thread.labels ?? {}).map(([name, value]) => {
+    const folded = typeof value === 'string' ? foldedName(value) : value;
+    const isNull = typeof folded === 'string' && isNothing(folded, { column: name, rules });
+    return [foldedName(name), isNull ? null : folded];
+  });
+  return {
+    ...thread,
+    id: idOf(thread.id),
+    event: nameOf(thread.event),
+    posts,
+    ...(thread.labels !== undefined && { labels: Object.fromEntries(labels) }),
   };
 }

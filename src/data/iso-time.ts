@@ -24,3 +24,9 @@ export function timeProblem(time: unknown, otherwise: string): string | null {
   if (formWithoutZone.test(time)) return 'names no time zone: write Z behind it for UTC, or an offset such as +02:00';
   return form.test(time) ? noSuchDay : otherwise;
 }
+
+/** Hours from the time of a claim to that of a post, never negative; null if either is unknown. */
+export function hoursBetween(claim: string | null, post: string | null): number | null {
+  if (claim === null || post === null) return null;
+  return Math.max(0, (Date.parse(post) - Date.parse(claim)) / 3_600_000);
+}

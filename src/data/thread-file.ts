@@ -1,10 +1,9 @@
 import { z } from 'zod';
+import { writeText } from '../atomic-file.ts';
 import { InputError } from '../errors.ts';
 import { roundedInteger, withoutNaN, withWholeIntegers } from '../json.ts';
 import { quoted } from '../shell-words.ts';
-import { writeText } from '../write-text.ts';
-import { BadItemError, eachOrSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
-import { refuseTable } from './refuse-table.ts';
+import { BadItemError, badItem, eachOrSkip, parseItem, type SkipOptions } from './bad-item.ts';
 import {
   aboveLimit,
   type ByteRange,
@@ -43,9 +42,8 @@ export async function* readPlacedThreads(
     const thread = strictThread(value, { place, line, path });
     const first = lineOfId.get(thread.id);
     if (first !== undefined)
-      throw new BadItemError({
+      throw badItem(thread.id, {
         place: `${place} id`,
-        value: shortened(thread.id),
         reason: `repeats the thread id of line ${first}; ids are unique within a file (\`earshot data import threads\` leaves out exact copies)`,
       });
     lineOfId.set(thread.id, line.number);
@@ -98,9 +96,8 @@ export function itemsOfLines<Item>(
   return eachOrSkip(lines, options, (line) => {
     const place = `${name}:${line.number}`;
     if (line.isCut)
-      throw new BadItemError({
+      throw badItem(line.text.slice(0, shownOfLine), {
         place,
-        value: shortened(line.text.slice(0, shownOfLine)),
         reason: `the line ${aboveLimit({ mostBytes })}, ${limitAdvice}`,
       });
     return parse(parseJsonLine(line.text, place), place, line);
@@ -144,7 +141,7 @@ export function parseJson(text: string, place: string): unknown {
     return JSON.parse(plain);
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message.replace(/, (\.\.\.)?".*/s, '') : String(error);
-    throw new BadItemError({ place, value: shortened(text), reason: `is not JSON (${reason})` });
+    throw badItem(text, { place, reason: `is not JSON (${reason})` });
   }
 }
 
@@ -155,9 +152,8 @@ export function parseJson(text: string, place: string): unknown {
 function parseJsonLine(text: string, place: string): unknown {
   const value = /^\s*[[{]\s*$/.test(text) ? [] : parseJson(text, place);
   if (!Array.isArray(value)) return value;
-  throw new BadItemError({
+  throw badItem(text, {
     place,
-    value: shortened(text),
     reason:
       'is not one whole object, and each line has to be one (JSON Lines); `earshot data import threads` reads a list of them, too, and writes lines',
   });
@@ -179,11 +175,20 @@ export function parseThread(value: unknown, { place, path }: ThreadPlace): Threa
   if (singleItem.safeParse(value).success && !threadSchema.safeParse(value).success) {
     const command = (format: string) =>
       `\`earshot data import ${format} ${path === undefined ? '<file>' : quoted(path)} --out threads.jsonl\``;
-    throw new BadItemError({
+    throw badItem(value, {
       place,
-      value: shortened(value),
       reason: `has a text but no posts. Where it is a post, ${command('posts')} puts the posts of a conversation together; where it is an article, ${command('articles')} makes a thread of each`,
     });
   }
   return parseItem(threadSchema, { value, place });
+}
+
+/** @throws InputError for a file with the name of a table, with the command that makes threads of it */
+export function refuseTable(path: string, { after = '' }: { after?: string } = {}): void {
+  const [, ending] = /\.(csv|tsv|parquet)(?:\.gz)?$/i.exec(path) ?? [];
+  if (ending === undefined) return;
+  const format = ending.toLowerCase() === 'parquet' ? 'parquet' : 'csv';
+  throw new InputError(
+    `${path} is a table; make threads of it first: \`earshot data import ${format} ${quoted(path)} --out threads.jsonl\`${after}`,
+  );
 }

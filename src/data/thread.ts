@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { sha256 } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
 import { recordOf } from '../record-of.ts';
 import { unknownKeyError } from './bad-item.ts';
-import { hoursBetween } from './hours-between.ts';
-import { timeProblem } from './iso-time.ts';
+import { hoursBetween, timeProblem } from './iso-time.ts';
 
 /** Stances of a post towards its claim, in the order that all distributions use. */
 export const stances = ['support', 'deny', 'query', 'comment'] as const;
@@ -195,4 +195,9 @@ export function prefixOf(thread: Thread, length: number): Prefix {
  */
 export function isFairTest({ chosen }: Pick<Thread, 'chosen'>): boolean {
   return chosen !== 'margin';
+}
+
+/** Names a thread by its id and claim, so that it is recognised when further replies have come or labels are gone. */
+export function threadIdentity({ id, posts: [claim] }: Pick<Thread, 'id' | 'posts'>): string {
+  return sha256({ id, claim: claim.text });
 }

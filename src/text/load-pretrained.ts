@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tensor } from '@xenova/transformers';
 import { InputError, ProviderError } from '../errors.ts';
-import { bertweetTokenizerConfig, bertweetTokenizerJson } from './bertweet-tokenizer.ts';
+import { bertweetTokenizerConfig, bertweetTokenizerJson } from './bertweet.ts';
 import { BERTWEET_TOKENIZER, hashModelFiles, locateModel, type ModelLocation } from './locate-model.ts';
 import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
 

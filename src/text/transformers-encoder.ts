@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
+import { normalizeTweet } from './bertweet.ts';
 import { encodeByLength } from './encode-by-length.ts';
 import type { Encoder } from './encoder.ts';
 import { loadPretrained } from './load-pretrained.ts';
 import { readModelConfig } from './locate-model.ts';
-import { normalizeTweet } from './normalize-tweet.ts';
 import { type TransformersEncoderOptions, transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
 
 /** Raised with every change to this file or the tweet normalisation that changes a vector. */

@@ -1,7 +1,7 @@
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { hashesOf } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
-import { hashesOf } from '../../../src/file-hash.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import type { OpenedExperiment } from '../../kinds/experiment-kind.ts';

@@ -13,8 +13,7 @@ import {
 } from '../../../checkpoints/policy/manifest.ts';
 import { guaranteeInBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import { taskOfLabel } from '../../../src/data/task.ts';
-import type { Thread } from '../../../src/data/thread.ts';
-import { threadIdentity } from '../../../src/data/thread-identity.ts';
+import { type Thread, threadIdentity } from '../../../src/data/thread.ts';
 import { diskError, InputError } from '../../../src/errors.ts';
 import { missingRun } from '../../../src/missing-path.ts';
 import { judgePostsBy } from '../../judging/judge-posts.ts';

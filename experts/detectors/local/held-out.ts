@@ -3,7 +3,7 @@ import { isFairTest, type Thread } from '../../../src/data/thread.ts';
 import { likeliest } from '../../../src/likeliest.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
 import { recordOf } from '../../../src/record-of.ts';
-import type { ScoredRows } from '../../../src/regression/logit-calibration.ts';
+import type { ScoredRows } from '../../../src/regression/calibration.ts';
 import { weightsWithout } from '../../../src/regression/softmax-fitter.ts';
 import type { TrainingRows } from './training-rows.ts';
 

@@ -5,13 +5,13 @@ import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
-import { fitLengthCalibration } from '../../../src/regression/length-calibration.ts';
 import {
   fitClassOffsets,
+  fitLengthCalibration,
   fitTemperature,
   logLoss,
   type ScoredRows,
-} from '../../../src/regression/logit-calibration.ts';
+} from '../../../src/regression/calibration.ts';
 import {
   crossFitted,
   type FittedRows,

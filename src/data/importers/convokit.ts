@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
-import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
+import { badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
 import { aboveLimit, jsonLinesOf, sizeLimit, wholeAdvice } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
@@ -103,8 +103,7 @@ function timeOf(
   if (timestamp === null || timestamp === undefined || timestamp === '') return null;
   if (typeof timestamp === 'number') return new Date(Math.round(timestamp * 1000)).toISOString();
   const read = readTime(timestamp.trim(), { dateOrder: null, areOffsets: true });
-  if (typeof read === 'string')
-    throw new BadItemError({ place: `${place} timestamp`, value: shortened(timestamp), reason: read });
+  if (typeof read === 'string') throw badItem(timestamp, { place: `${place} timestamp`, reason: read });
   if (!read.hasZone) count?.(noteOnZones);
   return read.time;
 }
@@ -188,7 +187,7 @@ async function parseConversations({ place, read }: CorpusFile) {
     return parseItem(conversationsSchema, { value, place });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new BadItemError({ place, value: shortened(bytes.toString('latin1', 0, 40)), reason: 'is not UTF-8' });
+    throw badItem(bytes.toString('latin1', 0, 40), { place, reason: 'is not UTF-8' });
   }
 }
 

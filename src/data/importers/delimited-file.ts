@@ -1,7 +1,7 @@
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { InputError } from '../../errors.ts';
 import { quoted } from '../../shell-words.ts';
-import { BadItemError, orSkipNow, type SkipOptions, shortened } from '../bad-item.ts';
+import { BadItemError, badItem, orSkipNow, type SkipOptions, shortened } from '../bad-item.ts';
 import { foldedName } from '../folded-name.ts';
 import { aboveLimit, limitAdvice, type ReadingOptions, readText, sizeLimit } from '../text-lines.ts';
 import { swallowedRows } from './swallowed-rows.ts';
@@ -114,9 +114,8 @@ export async function* readDelimitedRows(
         `${path}:${line}: the row ${aboveLimit(options)}, ${limitAdvice} and for a quote without an end${advice}`,
       );
     orSkipNow(options, () => {
-      throw new BadItemError({
+      throw badItem(error.message, {
         place: `${path}:${line}`,
-        value: shortened(error.message),
         reason:
           error.code === 'CSV_QUOTE_NOT_CLOSED'
             ? `a quoted field has no end, so that everything behind the beginning of this row would be in it${advice}`
@@ -134,9 +133,8 @@ function refuseSwallowedRows(
   const swallowed = swallowedRows(record, delimiter);
   if (swallowed === null) return;
   const { column, lines } = swallowed;
-  throw new BadItemError({
+  throw badItem(record[column], {
     place: `${place}, column ${JSON.stringify(headings[column] ?? column + 1)}`,
-    value: shortened(record[column]),
     reason: `a quoted field of ${lines} lines contains what look like rows; if quotes belong to the texts, read the file with --quote none; if the field does hold these lines, with --quote '"'`,
   });
 }

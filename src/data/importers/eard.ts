@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
+import { BadItemError, badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
 import { readWholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
@@ -72,8 +72,7 @@ function timeOf(
 ): string | null {
   if (value === '') return null;
   const read = readTime(String(value), { dateOrder: null, areOffsets: true });
-  if (typeof read === 'string')
-    throw new BadItemError({ place, value: shortened(value), reason: 'must be Unix seconds or an ISO 8601 time' });
+  if (typeof read === 'string') throw badItem(value, { place, reason: 'must be Unix seconds or an ISO 8601 time' });
   if (!read.hasZone) count(noteOnZones);
   return read.time;
 }

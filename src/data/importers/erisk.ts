@@ -6,7 +6,7 @@
 import { open, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { InputError } from '../../errors.ts';
-import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
+import { BadItemError, badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 import { type Thread, threadSchema } from '../thread.ts';
 import { withoutEntities } from './entities.ts';
@@ -59,15 +59,11 @@ async function readTruth(files: readonly string[], options: ImportContext): Prom
         const place = `${file}:${number}`;
         const [subject, label, ...rest] = text.trim().split(/\s+/);
         if (label === undefined || rest.length > 0)
-          throw new BadItemError({ place, value: shortened(text), reason: 'must be a subject and its label' });
+          throw badItem(text, { place, reason: 'must be a subject and its label' });
         const value = /^\d+$/.test(label) ? Number(label) : label;
         const earlier = truth.get(subject);
         if (earlier !== undefined && earlier !== value)
-          throw new BadItemError({
-            place,
-            value: shortened(text),
-            reason: `${subject} has the label ${earlier} already`,
-          });
+          throw badItem(text, { place, reason: `${subject} has the label ${earlier} already` });
         truth.set(subject, value);
       });
   return truth;
@@ -81,11 +77,7 @@ async function subjectOf(file: string): Promise<string> {
     const head = buffer.toString('utf8', 0, bytesRead);
     const [, subject] = idElement.exec(head) ?? [];
     if (head.includes('<INDIVIDUAL>') && subject) return subject;
-    throw new BadItemError({
-      place: file,
-      value: shortened(head),
-      reason: 'does not begin with <INDIVIDUAL> and its <ID>',
-    });
+    throw badItem(head, { place: file, reason: 'does not begin with <INDIVIDUAL> and its <ID>' });
   } finally {
     await handle.close();
   }
@@ -132,18 +124,13 @@ async function writingsIn(file: string): Promise<Writing[]> {
     throw new BadItemError({ place: file, value: `${bytes.length} bytes`, reason: 'is not UTF-8' });
   }
   if (!/<\/INDIVIDUAL>\s*$/.test(xml))
-    throw new BadItemError({
-      place: file,
-      value: shortened(xml.slice(-40)),
-      reason: 'breaks off before </INDIVIDUAL>',
-    });
+    throw badItem(xml.slice(-40), { place: file, reason: 'breaks off before </INDIVIDUAL>' });
   return [...xml.matchAll(/<WRITING>(.*?)<\/WRITING>/gs)].map(([, writing], index) => {
     const place = `${file} writing ${index + 1}`;
     const date = element(writing, 'DATE').trim();
     // Without a zone: all times of a collection are in the same one.
     const read = readTime(date, { dateOrder: null });
-    if (typeof read === 'string')
-      throw new BadItemError({ place, value: shortened(date), reason: 'has no <DATE> such as 2016-03-10 12:32:43' });
+    if (typeof read === 'string') throw badItem(date, { place, reason: 'has no <DATE> such as 2016-03-10 12:32:43' });
     const parts = ['TITLE', 'TEXT'].map((name) => element(writing, name).trim());
     return { time: read.time, text: parts.filter((part) => part !== '').join('\n') };
   });

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { BadItemError, eachOrSkip, parseItem, shortened } from '../bad-item.ts';
+import { badItem, eachOrSkip, parseItem } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { readConversation } from './conversation-folder.ts';
@@ -63,11 +63,7 @@ async function rumorVeracity(folder: string): Promise<Thread['veracity']> {
   const { misinformation, true: foundTrue } = parseItem(annotationSchema, { value, place });
   if (misinformation === undefined) return null;
   if (misinformation === 1 && foundTrue === 1)
-    throw new BadItemError({
-      place,
-      value: shortened(value),
-      reason: 'misinformation and true are both 1; a rumour cannot be both',
-    });
+    throw badItem(value, { place, reason: 'misinformation and true are both 1; a rumour cannot be both' });
   if (misinformation === 1) return 'false';
   return foundTrue === 1 ? 'true' : 'unverified';
 }

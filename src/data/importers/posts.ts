@@ -1,4 +1,4 @@
-import { BadItemError, shortened } from '../bad-item.ts';
+import { badItem } from '../bad-item.ts';
 import { itemsOfJson } from './foreign-files.ts';
 import type { ImportContext, Importer } from './importer.ts';
 import type { TableRow } from './table/cells.ts';
@@ -50,13 +50,9 @@ const besidePosts: ReadonlySet<string> = new Set([
 
 /** @throws BadItemError for a value that is neither a post nor a page of posts */
 function postsOf(value: unknown, { place, reading }: { place: string; reading: ImportContext }): PlacedPost[] {
-  if (!isRecord(value)) throw new BadItemError({ place, value: shortened(value), reason: 'is not a post' });
+  if (!isRecord(value)) throw badItem(value, { place, reason: 'is not a post' });
   if (Array.isArray(value.posts) && typeof value.id === 'string')
-    throw new BadItemError({
-      place,
-      value: shortened(value),
-      reason: 'is a thread with its posts, which `earshot data import threads` reads',
-    });
+    throw badItem(value, { place, reason: 'is a thread with its posts, which `earshot data import threads` reads' });
   if (value.kind === 'Listing' && isRecord(value.data)) return thingsOf(value.data, { place, reading });
   const names = Object.keys(value);
   if (('errors' in value || 'meta' in value) && names.every((name) => besidePosts.has(name))) {

@@ -10,7 +10,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { InputError } from '../../errors.ts';
-import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-item.ts';
+import { BadItemError, badItem, eachOrSkip, type SkipOptions } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
@@ -83,7 +83,7 @@ async function* labelLines(
     yield* eachOrSkip(readLines(path), options, ({ text, number }) => {
       const match = text.match(pattern);
       if (match !== null) return match;
-      throw new BadItemError({ place: `${path}:${number}`, value: shortened(text), reason: `must hold ${form}` });
+      throw badItem(text, { place: `${path}:${number}`, reason: `must hold ${form}` });
     });
 }
 
@@ -101,11 +101,7 @@ async function readPosts(path: string, claimId: string): Promise<Post[]> {
       posts.push({ id, text, time: snowflakeTime(id), author: null, parent: null, stance: null });
     } else if (line.trim() !== '' && previous !== undefined) previous.text += `\n${line.trim()}`;
     else if (line.trim() !== '')
-      throw new BadItemError({
-        place: `${path}:1`,
-        value: shortened(line),
-        reason: 'must start with the id of the claim',
-      });
+      throw badItem(line, { place: `${path}:1`, reason: 'must start with the id of the claim' });
   }
   const claim = posts.find(({ id }) => id === claimId);
   if (claim === undefined)

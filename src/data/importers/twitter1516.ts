@@ -1,6 +1,6 @@
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../../errors.ts';
-import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-item.ts';
+import { BadItemError, badItem, eachOrSkip, type SkipOptions } from '../bad-item.ts';
 import { assertFile, readLines } from '../text-lines.ts';
 import { type Thread, veracities } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
@@ -70,11 +70,7 @@ function parseLabel(text: string, place: string): { id: string; veracity: NonNul
   const [label, id] = text.trim().split(':');
   const veracity = veracities.find((name) => name === label);
   if (veracity === undefined || !/^\d+$/.test(id ?? ''))
-    throw new BadItemError({
-      place,
-      value: shortened(text),
-      reason: `must be label:id with a label of ${veracities.join(', ')}`,
-    });
+    throw badItem(text, { place, reason: `must be label:id with a label of ${veracities.join(', ')}` });
   return { id, veracity };
 }
 
@@ -85,7 +81,7 @@ async function readTexts(path: string, options: SkipOptions): Promise<Map<string
     const id = text.slice(0, tab).trim();
     if (tab >= 0 && id !== '') return [id, text.slice(tab + 1).trim()];
     const place = `${path}:${number}`;
-    throw new BadItemError({ place, value: shortened(text), reason: 'must be an id, a tab and a text' });
+    throw badItem(text, { place, reason: 'must be an id, a tab and a text' });
   });
   const texts = new Map<string, string>();
   for await (const [id, text] of read) texts.set(id, text);
@@ -132,9 +128,8 @@ async function readTwitterTree(path: string, claimId: string): Promise<TwitterTr
     const minutes = Number(match?.[6]);
     // Some 1,900 years: beyond any real delay and within the range of a date.
     if (match === null || !(Math.abs(minutes) < 1e9))
-      throw new BadItemError({
+      throw badItem(line.text, {
         place: `${path}:${line.number}`,
-        value: shortened(line.text),
         reason: "must be an edge ['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']",
       });
     const [, parentUser, parent, , user, id] = match;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InputError } from '../../errors.ts';
 import { seedSchema } from '../../seed.ts';
 import { firstIssue } from '../bad-item.ts';
-import { stories } from './stories.ts';
+import { stories } from './words.ts';
 
 const share = z.number().min(0).max(1);
 /** With certainty a single post would decide everything, and the posterior would divide by zero. */

@@ -12,8 +12,7 @@ import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
 import { evidenceProbabilities, type SyntheticEvidence, type ThreadKind } from './evidence.ts';
 import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
-import { stories } from './stories.ts';
-import { composePost } from './words.ts';
+import { composePost, stories } from './words.ts';
 
 export { bayesPosterior, evidenceOf, type SyntheticEvidence } from './evidence.ts';
 export {

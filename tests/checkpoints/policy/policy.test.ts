@@ -17,7 +17,7 @@ import {
   studentConfidentAt,
 } from '../../../checkpoints/policy/rules.ts';
 import { columnsOf, type FieldName, type SeenPost, stateFields } from '../../../checkpoints/policy/state-fields.ts';
-import { hoursBetween } from '../../../src/data/hours-between.ts';
+import { hoursBetween } from '../../../src/data/iso-time.ts';
 
 const labels = ['non-rumor', 'rumor'];
 const dimensions = 3;

@@ -8,7 +8,7 @@ import { auditLog } from '../../../experiments/serve/audit-log.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
 import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
-import { threadIdentity } from '../../../src/data/thread-identity.ts';
+import { threadIdentity } from '../../../src/data/thread.ts';
 import { smallGuarantee } from '../../checkpoints/policy/small-bundle.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { biasedBundle, listening, mixedBundle, smallServer, threadLimits, threads } from './small-server.ts';

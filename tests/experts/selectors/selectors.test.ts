@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { seedEffects } from '../../../experts/selectors/influence.ts';
 import { selectorNames } from '../../../experts/selectors/names.ts';
 import { fitRowClassifier } from '../../../experts/selectors/row-classifier.ts';
 import type { SelectionTask } from '../../../experts/selectors/selector.ts';
-import { selectors } from '../../../experts/selectors/selectors.ts';
+import { seedEffects, selectors } from '../../../experts/selectors/selectors.ts';
 import { takeShare } from '../../../experts/selectors/take-share.ts';
 import { SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';

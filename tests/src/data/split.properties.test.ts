@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { partSizes } from '../../../src/data/part-sizes.ts';
-import { splitThreads } from '../../../src/data/split.ts';
+import { partSizes, splitThreads } from '../../../src/data/split.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { makeThread } from './fixtures.ts';

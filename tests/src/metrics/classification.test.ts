@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classificationScores, confusionMatrix, macroF1 } from '../../../src/metrics/classification.ts';
+import { classificationScores, cohensKappa, confusionMatrix, macroF1 } from '../../../src/metrics/classification.ts';
 
 describe('classification scores', () => {
   // Worked by hand; scikit-learn's classification_report gives the same.
@@ -61,4 +61,31 @@ describe('classification scores', () => {
     expect(score([0], [2])).toThrow('item 0 has gold class 0 and predicted class 2');
     expect(score([0], [Number.NaN])).toThrow('predicted class NaN');
   });
+});
+
+const times = (count: number, pair: [string, string]) => Array.from({ length: count }, () => pair);
+
+it('is the example of two readers of 50 proposals', () => {
+  // https://en.wikipedia.org/wiki/Cohen%27s_kappa: agreement 0.7, 0.5 by chance.
+  const pairs = [
+    ...times(20, ['yes', 'yes']),
+    ...times(5, ['yes', 'no']),
+    ...times(10, ['no', 'yes']),
+    ...times(15, ['no', 'no']),
+  ];
+  expect(cohensKappa(pairs)).toBeCloseTo(0.4, 12);
+});
+
+it('is 1 for agreement, also where there is one class, 0 for chance, and null for nothing', () => {
+  expect(cohensKappa([...times(3, ['a', 'a']), ...times(2, ['b', 'b'])])).toBe(1);
+  expect(cohensKappa(times(4, ['a', 'a']))).toBe(1);
+  expect(
+    cohensKappa([
+      ['a', 'a'],
+      ['a', 'b'],
+      ['b', 'a'],
+      ['b', 'b'],
+    ]),
+  ).toBeCloseTo(0, 12);
+  expect(cohensKappa([])).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { quoted } from '../../../shell-words.ts';
-import { BadItemError, shortened } from '../../bad-item.ts';
+import { type BadItemError, badItem } from '../../bad-item.ts';
 import { foldedName } from '../../folded-name.ts';
 import { isNothing, mayMeanNothing, type NothingRules } from '../nothing.ts';
 
@@ -45,9 +45,8 @@ export function badCell(row: TableRow, column: string, reason: string): BadItemE
     typeof value === 'string' && mayMeanNothing(value.trim())
       ? `; if it means that there is nothing, add --null ${quoted(value.trim())}`
       : '';
-  return new BadItemError({
+  return badItem(shownValue(value), {
     place: `${row.place}, column ${JSON.stringify(column)}`,
-    value: shortened(shownValue(value)),
     reason: `${reason}${advice}`,
   });
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { InputError } from '../../../errors.ts';
-import { BadItemError, orSkipNow, shortened } from '../../bad-item.ts';
+import { badItem, orSkipNow } from '../../bad-item.ts';
 import type { Post } from '../../thread.ts';
 import type { ImportContext } from '../importer.ts';
 import type { KeptRows, RowOfPost } from './kept-rows.ts';
@@ -43,9 +43,8 @@ function differentPosts(rows: readonly RowOfPost[], options: ImportContext): Row
         return;
       }
       if (earlier !== undefined)
-        throw new BadItemError({
+        throw badItem(row.post.text, {
           place: row.place,
-          value: shortened(row.post.text),
           reason: `has the id ${JSON.stringify(row.postId)} of ${earlier.place} and differs from it; each post of a thread has one row`,
         });
       if (key !== null) first.set(key, row);

@@ -1,5 +1,5 @@
 import { InputError } from '../../../errors.ts';
-import { BadItemError, eachOrSkip, orSkipNow, shortened } from '../../bad-item.ts';
+import { badItem, eachOrSkip, orSkipNow, shortened } from '../../bad-item.ts';
 import { foldedName } from '../../folded-name.ts';
 import type { Thread } from '../../thread.ts';
 import { assembleThread, earliest, sortReplies } from '../assemble-thread.ts';
@@ -127,9 +127,8 @@ async function readRows(
     const threadId = read(columns.threadId, (column) => cellId(row, column, rules));
     const postId = read(columns.postId, (column) => cellId(row, column, rules));
     if (threadId === null && (postId === null || columns.parent === undefined))
-      throw new BadItemError({
+      throw badItem('', {
         place: columns.threadId === undefined ? row.place : `${row.place}, column ${JSON.stringify(columns.threadId)}`,
-        value: shortened(''),
         reason: 'names no thread',
       });
     const author = read(columns.author, (column) => cellText(row, column, rules));
@@ -257,9 +256,8 @@ function agreedLabel<Field extends keyof RowOfThread['labels']>(
   if (first === undefined) return null;
   const other = labelled.find(({ labels }) => labels[field] !== first.labels[field]);
   if (other !== undefined)
-    throw new BadItemError({
+    throw badItem(other.labels[field], {
       place: other.place,
-      value: shortened(other.labels[field]),
       reason: `the ${field} of thread ${JSON.stringify(id)} is ${JSON.stringify(first.labels[field])} at ${first.place}; all posts of a thread must agree`,
     });
   return first.labels[field];

@@ -1,5 +1,24 @@
 import { likeliest } from '../likeliest.ts';
-import { goldenSection } from './golden-section.ts';
+
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/** The minimum between `low` and `high` of a loss with a single one, to within `width`, by golden-section search. */
+export function goldenSection(options: {
+  low: number;
+  high: number;
+  width: number;
+  lossAt: (value: number) => number;
+}): number {
+  const { width, lossAt } = options;
+  let { low, high } = options;
+  while (high - low > width) {
+    const left = high - GOLDEN * (high - low);
+    const right = low + GOLDEN * (high - low);
+    if (lossAt(left) < lossAt(right)) high = right;
+    else low = left;
+  }
+  return (low + high) / 2;
+}
 
 /** Held-out logits of rows by a classifier, with their targets. */
 export interface ScoredRows {
@@ -122,4 +141,55 @@ function quantilesOf(values: readonly number[]): number[] {
   const last = sorted.length - 1;
   const places = Array.from({ length: quantiles }, (_, index) => Math.floor(((index + 1) / (quantiles + 1)) * last));
   return [...new Set(places)].map((place) => (sorted[place] + sorted[Math.min(place + 1, last)]) / 2);
+}
+
+/** A factor for all logits of a prefix: scale · min(posts, mostPosts)^growth. It changes no decision. */
+export interface LengthCalibration {
+  /** The factor of a single post. */
+  readonly scale: number;
+  /** The power of the posts by which the factor grows. */
+  readonly growth: number;
+  /** Longer prefixes have the factor of this many posts, because no longer one was calibrated. */
+  readonly mostPosts: number;
+}
+
+const steepest = 2;
+
+/**
+ * Fits a temperature for each length of a prefix. One temperature for all lengths is a compromise: if first posts
+ * reveal little, whole threads look unsure. The factor is a power of the length, chosen for the log loss with the best
+ * temperature. A standard normal prior keeps the power near 0 if all lengths are equally hard to judge.
+ * @param options.lengths posts of each row
+ */
+export function fitLengthCalibration({
+  scored,
+  lengths,
+}: {
+  scored: ScoredRows;
+  lengths: ArrayLike<number>;
+}): LengthCalibration {
+  const { logits, rowWeights, classCount } = scored;
+  let items = 0;
+  let logPosts = 0;
+  let mostPosts = 1;
+  for (const [row, weight] of rowWeights.entries()) {
+    if (weight === 0) continue;
+    items += weight;
+    logPosts += weight * Math.log(lengths[row]);
+    mostPosts = Math.max(mostPosts, lengths[row]);
+  }
+  // Temperatures have bounds. Relative to the usual length, the factors of most rows are near 1.
+  const usualPosts = Math.exp(logPosts / items);
+  const withGrowth = (growth: number) =>
+    calibratedTemperature({
+      ...scored,
+      logits: logits.map((logit, index) => logit * (lengths[Math.floor(index / classCount)] / usualPosts) ** growth),
+    });
+  const growth = goldenSection({
+    low: -steepest,
+    high: steepest,
+    width: 0.01,
+    lossAt: (power) => withGrowth(power).loss + power ** 2 / (2 * items),
+  });
+  return { scale: 1 / (withGrowth(growth).temperature * usualPosts ** growth), growth, mostPosts };
 }
