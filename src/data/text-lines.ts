@@ -4,20 +4,13 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { InputError } from '../errors.ts';
 import { missingPath } from '../missing-path.ts';
-import { encodingAdvice, inUtf8, markedEncoding } from './text-encoding.ts';
+import { encodingAdvice, inUtf8 } from './text-encoding.ts';
 
 /** One line of a file, without its line end. */
 export interface TextLine {
   /** Counted from 1, as in editors. */
   readonly number: number;
   readonly text: string;
-  /** The range of the line's bytes in the unpacked file. */
-  readonly bytes: ByteRange;
-}
-
-export interface ByteRange {
-  readonly start: number;
-  readonly length: number;
 }
 
 export interface ReadingOptions {
@@ -87,9 +80,6 @@ async function* linesBy(
   const first = new TextDecoder('utf-8', { fatal: true });
   const further = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let number = 0;
-  /** The position of the chunk in all bytes, and of the line in the chunk. */
-  let position = 0;
-  let start = 0;
   /** Pieces of a line that is not complete. */
   let pieces: Uint8Array[] = [];
   let held = 0;
@@ -104,17 +94,17 @@ async function* linesBy(
     isCut = true;
     pieces = [Buffer.concat(pieces.map((piece) => piece.subarray(0, keptBytes))).subarray(0, keptBytes)];
   };
-  const lineTo = (end: number) => {
+  const lineSoFar = () => {
     const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
     last = whole;
     const decoder = isCut ? new TextDecoder() : number === 0 ? first : further;
     // As a stream, because the last character may be incomplete.
     const text = decoder.decode(whole, { stream: isCut });
-    return { number: number + 1, text, bytes: { start, length: end - start }, isCut };
+    return { number: number + 1, text, isCut };
   };
   /** The line that ends here; null if it was returned before, or is blank. */
-  const taken = (end: number) => {
-    const line = isTold ? null : lineTo(end);
+  const taken = () => {
+    const line = isTold ? null : lineSoFar();
     number++;
     [pieces, held, isCut, isTold] = [[], 0, false, false];
     return line === null || (!line.isCut && line.text.trim() === '') ? null : line;
@@ -126,32 +116,30 @@ async function* linesBy(
       if (buffer.length === 0) continue;
       let from = 0;
       // A return and a line feed end one line, even in two chunks.
-      if (isAfterReturn && buffer[0] === lineFeed) start = position + ++from;
+      if (isAfterReturn && buffer[0] === lineFeed) from++;
       isAfterReturn = false;
       let feed = buffer.indexOf(lineFeed, from);
       let back = endsAtReturn ? buffer.indexOf(carriageReturn, from) : -1;
       while (feed >= 0 || back >= 0) {
         const end = back >= 0 && (feed < 0 || back < feed) ? back : feed;
         keep(buffer.subarray(from, end));
-        const line = taken(position + end);
+        const line = taken();
         const isReturn = end === back;
         isAfterReturn = isReturn && end + 1 === buffer.length;
         from = isReturn && feed === end + 1 ? end + 2 : end + 1;
-        start = position + from;
         if (feed >= 0 && feed < from) feed = buffer.indexOf(lineFeed, from);
         if (back >= 0 && back < from) back = buffer.indexOf(carriageReturn, from);
         if (line !== null) yield line;
       }
       if (from < buffer.length) keep(buffer.subarray(from));
-      position += buffer.length;
       // A reader that refuses the line need not wait for its end, which may be far away.
       if (isCut && !isTold) {
         isTold = true;
-        yield lineTo(position);
+        yield lineSoFar();
       }
     }
-    const end = taken(position);
-    if (end !== null) yield end;
+    const rest = taken();
+    if (rest !== null) yield rest;
   } catch (error) {
     throw readingError(error, { path, line: number, bytes: last });
   }
@@ -184,58 +172,6 @@ export function aboveLimit({ mostBytes = sizeLimit() }: Pick<ReadingOptions, 'mo
 
 export const limitAdvice =
   'which is too much to hold at once. If it is meant to be so long, set EARSHOT_MAX_LINE_MB to more megabytes; otherwise look for missing line ends';
-
-/**
- * Reads the bytes of ranges of a file's lines in UTF-8, in pieces and in order.
- * @param ranges in ascending order, without overlap
- * @throws InputError for a file that cannot be read, or ends before the last range
- */
-export async function* readRanges(path: string, ranges: readonly ByteRange[]): AsyncGenerator<Buffer> {
-  const { isGzip, mark } = await beginningOf(path);
-  if (isGzip || mark !== null) yield* rangesOfStream(await openText(path), { path, ranges });
-  else yield* rangesOfFile(path, ranges);
-}
-
-async function* rangesOfStream(
-  bytes: AsyncIterable<Uint8Array>,
-  { path, ranges }: { path: string; ranges: readonly ByteRange[] },
-): AsyncGenerator<Buffer> {
-  let position = 0;
-  let next = 0;
-  /** Pieces of a range that began in an earlier chunk. */
-  let pieces: Uint8Array[] = [];
-  for await (const chunk of bytes) {
-    while (next < ranges.length) {
-      const begin = ranges[next].start - position;
-      const end = begin + ranges[next].length;
-      if (begin >= chunk.length) break;
-      pieces.push(chunk.subarray(Math.max(begin, 0), end));
-      if (end > chunk.length) break;
-      yield Buffer.concat(pieces);
-      pieces = [];
-      next++;
-    }
-    if (next === ranges.length) return;
-    position += chunk.length;
-  }
-  throw cutOff(path);
-}
-
-async function* rangesOfFile(path: string, ranges: readonly ByteRange[]): AsyncGenerator<Buffer> {
-  const handle = await open(path).catch((error: unknown) => {
-    throw readingError(error, { path, line: 0 });
-  });
-  try {
-    for (const { start, length } of ranges) {
-      const buffer = Buffer.alloc(length);
-      const { bytesRead } = await handle.read(buffer, 0, length, start);
-      if (bytesRead < length) throw cutOff(path);
-      yield buffer;
-    }
-  } finally {
-    await handle.close();
-  }
-}
 
 /**
  * Reads the text of a file, plain or gzip, in pieces.
@@ -279,9 +215,9 @@ async function* decode(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGen
 
 /** Opens a file as UTF-8. */
 async function openText(path: string, { encoding }: ReadingOptions = {}): Promise<AsyncIterable<Uint8Array>> {
-  const { isGzip } = await beginningOf(path);
+  const isPacked = await isGzip(path);
   const file = createReadStream(path);
-  if (!isGzip) return inUtf8(file, { path, encoding });
+  if (!isPacked) return inUtf8(file, { path, encoding });
   const unzipped = createGunzip();
   // The reader sees the errors of both streams through `unzipped`.
   pipeline(file, unzipped, () => {});
@@ -299,25 +235,22 @@ const noText: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Decides by the first bytes, not by the name. A file that ends in .gz and is not gzip is an error. */
-async function beginningOf(path: string): Promise<{ isGzip: boolean; mark: ReturnType<typeof markedEncoding> }> {
+async function isGzip(path: string): Promise<boolean> {
   await assertFile(path);
   const handle = await open(path).catch((error: unknown) => {
     throw readingError(error, { path, line: 0 });
   });
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(6), 0, 6, 0);
-    const first = buffer.subarray(0, bytesRead);
-    const hex = first.toString('hex');
-    const [, other] = noText.find(([beginning]) => beginning.test(hex)) ?? [];
-    if (other !== undefined) throw new InputError(`${path} ${other}`);
-    const start = first.subarray(0, 2);
-    const isGzip = start.equals(Buffer.from([0x1f, 0x8b]));
-    if (!isGzip && path.endsWith('.gz'))
-      throw new InputError(
-        `${path} ends in .gz but is not gzip: it starts with the bytes ${start.toString('hex')}, not 1f8b. ` +
-          'Rename it if it is plain text, or compress it again',
-      );
-    return { isGzip, mark: markedEncoding(first) };
+    const start = buffer.toString('hex', 0, bytesRead);
+    const isPacked = start.startsWith('1f8b');
+    const isMisnamed = !isPacked && path.endsWith('.gz');
+    const misnamed =
+      `ends in .gz but is not gzip: it starts with the bytes ${start.slice(0, 4)}, not 1f8b. ` +
+      'Rename it if it is plain text, or compress it again';
+    const problem = noText.find(([beginning]) => beginning.test(start))?.[1] ?? (isMisnamed ? misnamed : null);
+    if (problem !== null) throw new InputError(`${path} ${problem}`);
+    return isPacked;
   } finally {
     await handle.close();
   }
@@ -328,32 +261,32 @@ export async function assertFile(path: string): Promise<void> {
   const stats = await stat(path).catch((error: unknown) => {
     throw readingError(error, { path, line: 0 });
   });
-  if (stats.isDirectory()) throw new InputError(`${path} is a directory; a file is needed here`);
-  if (!stats.isFile())
-    throw new InputError(
-      `${path} is a pipe or a device, which can be read only once; write it into a file first, or let \`decide\` read standard input`,
-    );
-  if (stats.size === 0) throw new InputError(`${path} is empty (0 bytes); was writing it interrupted?`);
+  const problems = [
+    stats.isDirectory() && 'is a directory; a file is needed here',
+    !stats.isFile() &&
+      'is a pipe or a device, which can be read only once; write it into a file first, or let `decide` read standard input',
+    stats.size === 0 && 'is empty (0 bytes); was writing it interrupted?',
+  ];
+  const problem = problems.find((text) => text !== false);
+  if (problem !== undefined) throw new InputError(`${path} ${problem}`);
 }
 
-function cutOff(path: string): InputError {
-  return new InputError(`${path} has become shorter while it was read; give the command again`);
-}
-
+/** The error for a failed reading, with its remedy; an error that is not about the file is returned unchanged. */
 function readingError(error: unknown, place: { path: string; line: number; bytes?: Uint8Array }): unknown {
-  const { path, line, bytes = new Uint8Array() } = place;
-  if (!(error instanceof Error)) return error;
+  const problem = error instanceof Error ? readingProblem(error, place) : null;
+  return problem === null ? error : new InputError(problem);
+}
+
+function readingProblem(
+  error: Error,
+  { path, line, bytes = new Uint8Array() }: { path: string; line: number; bytes?: Uint8Array },
+): string | null {
   const code = 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT')
-    return new InputError(/^https?:/.test(path) ? `${path} is an address: download it first` : missingPath(path));
-  if (code === 'EACCES' || code === 'EPERM') return new InputError(`${path} may not be read (${code})`);
+  if (code === 'ENOENT') return /^https?:/.test(path) ? `${path} is an address: download it first` : missingPath(path);
+  if (code === 'EACCES' || code === 'EPERM') return `${path} may not be read (${code})`;
   if (code.startsWith('Z_'))
-    return new InputError(
-      `${path}: the gzip data breaks off after line ${line} (${error.message}); copy or compress the file again`,
-    );
+    return `${path}: the gzip data breaks off after line ${line} (${error.message}); copy or compress the file again`;
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
-    return new InputError(
-      `${path}: the text${line === 0 ? '' : ` after line ${line}`} is not UTF-8; ${encodingAdvice(bytes)}`,
-    );
-  return error;
+    return `${path}: the text${line === 0 ? '' : ` after line ${line}`} is not UTF-8; ${encodingAdvice(bytes)}`;
+  return null;
 }

@@ -6,7 +6,6 @@ import { quoted } from '../shell-words.ts';
 import { BadItemError, badItem, eachOrSkip, parseItem, type SkipOptions } from './bad-item.ts';
 import {
   aboveLimit,
-  type ByteRange,
   jsonLinesOf,
   limitAdvice,
   type ReadingOptions,
@@ -23,11 +22,11 @@ export async function* readThreads(path: string, options: SkipOptions = {}): Asy
   for await (const { thread } of readPlacedThreads(path, options)) yield thread;
 }
 
-/** Reads threads like `readThreads`, each with the place of its line. */
+/** Reads threads like `readThreads`, each with its line. */
 export async function* readPlacedThreads(
   path: string,
   options: SkipOptions = {},
-): AsyncGenerator<{ readonly thread: Thread; readonly bytes: ByteRange }> {
+): AsyncGenerator<{ readonly thread: Thread; readonly line: TextLine }> {
   const lineOfId = new Map<string, number>();
   let bad = 0;
   const counting: SkipOptions = {
@@ -47,7 +46,7 @@ export async function* readPlacedThreads(
         reason: `repeats the thread id of line ${first}; ids are unique within a file (\`earshot data import threads\` leaves out exact copies)`,
       });
     lineOfId.set(thread.id, line.number);
-    return { thread, bytes: line.bytes };
+    return { thread, line };
   });
   if (lineOfId.size === 0)
     throw new InputError(`${path} holds no threads${bad === 0 ? '' : `: all ${bad} lines are invalid`}`);

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { InputError } from '../errors.ts';
 import type { SkipOptions } from './bad-item.ts';
-import { readRanges } from './text-lines.ts';
+import { readJsonTexts } from './text-lines.ts';
 import type { Thread } from './thread.ts';
 import { parseJson, parseThread, readPlacedThreads } from './thread-file.ts';
 
@@ -44,13 +44,13 @@ export function sourceOfThreads(threads: readonly Thread[]): ThreadSource {
 }
 
 /** Smaller files, unpacked, stay in memory, so that no thread is read twice. */
-const smallBytes = 2 ** 26;
+const smallCharacters = 2 ** 26;
 
 /**
  * Reads a thread file once, validates every line, and keeps the facts for splits; see `readThreads`.
  * @param options.shaped changes every thread before anything else
  * @param options.onThread called with each thread once, in order
- * @param options.keptBytes smaller files, unpacked, stay in memory
+ * @param options.keptCharacters smaller files, unpacked, stay in memory
  * @throws InputError as `readThreads`; later, if the file has changed
  */
 export async function indexThreadFile(
@@ -58,17 +58,17 @@ export async function indexThreadFile(
   options: SkipOptions & {
     shaped?: ((thread: Thread) => Thread) | undefined;
     onThread?: ((thread: Thread) => void) | undefined;
-    keptBytes?: number;
+    keptCharacters?: number;
   } = {},
 ): Promise<ThreadSource> {
-  const { shaped = (thread) => thread, onThread, keptBytes = smallBytes, ...skipping } = options;
+  const { shaped = (thread) => thread, onThread, keptCharacters = smallCharacters, ...skipping } = options;
   const stamp = await stampOf(path);
   const events = new Map<string, string>();
   const facts: IndexedThread[] = [];
-  // Two lists of numbers: ranges as objects would take four times the memory.
-  const [starts, lengths]: [number[], number[]] = [[], []];
+  const lineNumbers: number[] = [];
+  let characters = 0;
   let inMemory: Thread[] | null = [];
-  for await (const { thread: read, bytes } of readPlacedThreads(path, skipping)) {
+  for await (const { thread: read, line } of readPlacedThreads(path, skipping)) {
     const thread = shaped(read);
     onThread?.(thread);
     const threadFacts = factsOf(thread, facts.length);
@@ -76,9 +76,9 @@ export async function indexThreadFile(
     const event = threadFacts.event === null ? null : (events.get(threadFacts.event) ?? threadFacts.event);
     if (event !== null) events.set(event, event);
     facts.push({ ...threadFacts, event });
-    starts.push(bytes.start);
-    lengths.push(bytes.length);
-    if (bytes.start + bytes.length > keptBytes) inMemory = null;
+    lineNumbers.push(line.number);
+    characters += line.text.length;
+    if (characters > keptCharacters) inMemory = null;
     inMemory?.push(thread);
   }
   const whole = inMemory;
@@ -88,9 +88,13 @@ export async function indexThreadFile(
     async *read(selection) {
       if ((await stampOf(path)) !== stamp)
         throw new InputError(`${path} was changed while it was in use; give the command again`);
-      const lines = inOrder(selection).map(({ place }) => ({ start: starts[place], length: lengths[place] }));
-      for await (const line of readRanges(path, lines))
-        yield shaped(parseThread(parseJson(new TextDecoder().decode(line), path), { place: path }));
+      const selected = new Set(selection.map(({ place }) => lineNumbers[place]));
+      if (selected.size === 0) return;
+      for await (const { number, text } of readJsonTexts(path)) {
+        if (!selected.delete(number)) continue;
+        yield shaped(parseThread(parseJson(text, path), { place: path }));
+        if (selected.size === 0) return;
+      }
     },
   };
 }

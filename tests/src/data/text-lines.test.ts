@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import { jsonLinesOf, linesOf, readLines, readRanges, readWholeText } from '../../../src/data/text-lines.ts';
+import { jsonLinesOf, linesOf, readLines, readWholeText } from '../../../src/data/text-lines.ts';
 import { loadThreads, threadsOfStream } from '../../../src/data/thread-file.ts';
 import { collect, makeThread, temporaryFolder } from './fixtures.ts';
 
@@ -26,20 +26,6 @@ describe('lines of JSON', () => {
         [5, '{"d": 4}'],
         [7, '{"e": 5}'],
       ]);
-    }
-  });
-
-  it('are where they say', async () => {
-    const folder = temporaryFolder({ 'a.jsonl': text, 'a.jsonl.gz': gzipSync(text) });
-    const lines = await collect(jsonLinesOf(chunks(text, 5), { path: 'a' }));
-    for (const name of ['a.jsonl', 'a.jsonl.gz']) {
-      const bytes = await collect(
-        readRanges(
-          `${folder}/${name}`,
-          lines.map((line) => line.bytes),
-        ),
-      );
-      expect(bytes.map(String)).toEqual(lines.map((line) => line.text));
     }
   });
 

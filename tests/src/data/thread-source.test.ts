@@ -20,7 +20,7 @@ describe.each(['plain', 'gzip', 'UTF-16'] as const)('a %s file whose threads do 
     const folder = temporaryFolder({ 'threads.jsonl': forms[form] });
     return join(folder, 'threads.jsonl');
   };
-  const index = (path: string) => indexThreadFile(path, { skipInvalid: true, keptBytes: 0 });
+  const index = (path: string) => indexThreadFile(path, { skipInvalid: true, keptCharacters: 0 });
 
   it('gives any of them whole, in the order asked for', async () => {
     const source = await index(write());
@@ -39,7 +39,11 @@ describe.each(['plain', 'gzip', 'UTF-16'] as const)('a %s file whose threads do 
     const shaped = (thread: Thread) => ({ ...thread, posts: thread.posts.slice(0, 2) });
     const options = { skipInvalid: true, shaped };
     const path = write();
-    const large = await indexThreadFile(path, { ...options, keptBytes: 0, onThread: (thread) => told.push(thread) });
+    const large = await indexThreadFile(path, {
+      ...options,
+      keptCharacters: 0,
+      onThread: (thread) => told.push(thread),
+    });
     const small = await indexThreadFile(path, options);
     expect(large.threads).toEqual(small.threads);
     expect(large.threads).toEqual(sourceOfThreads(threads).threads);
@@ -61,7 +65,7 @@ it('names bad lines as a reading of all threads does', async () => {
   const folder = temporaryFolder();
   const path = join(folder, 'threads.jsonl');
   writeFileSync(path, `${lines[0]}\n${lines[0]}\n`);
-  await expect(indexThreadFile(path, { keptBytes: 0 })).rejects.toThrow(
+  await expect(indexThreadFile(path, { keptCharacters: 0 })).rejects.toThrow(
     'threads.jsonl:2 id: repeats the thread id of line 1; ids are unique within a file',
   );
 });
