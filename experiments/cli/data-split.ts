@@ -37,7 +37,6 @@ function dataSplitOptions() {
       '--stratify <label>',
       'each part gets these labels in proportion: a known task, a label of your own, event, or none (default: the label that most threads have)',
     )
-    .option('--by-event', 'whole events to one part; sizes are then targets')
     .option('--seed <integer>', 'another seed, another split', seed, 1)
     .option('--gzip', 'write <part>.jsonl.gz')
     .option('--skip-invalid', 'leave bad lines out, count them and go on')
@@ -47,7 +46,7 @@ function dataSplitOptions() {
       `
 Examples:
   earshot data split pheme.jsonl.gz -p detector=100 -p demonstrations=50 -p environment=100 -p test=rest -o parts
-  earshot data split pheme.jsonl.gz -p train=0.8 -p test=rest --by-event --seed 3 --out parts
+  earshot data split pheme.jsonl.gz -p train=0.8 -p test=rest --seed 3 --out parts
   earshot data split pheme.jsonl.gz --hold-out test=ferguson -p train=rest --out leave-ferguson-out`,
     );
 }
@@ -62,12 +61,10 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
   const parts = splitThreads(source.threads, {
     parts: options.part,
     holdOutEvents: options.holdOut,
-    keepEventsTogether: options.byEvent,
     seed: options.seed,
     stratifyBy,
   });
-  const counted = options.byEvent ? 'event' : stratify === 'none' ? undefined : stratify;
-  const countedOf = labelOf(source, { name: counted, path });
+  const countedOf = stratifyBy ?? labelOf(source, { name: undefined, path });
   const summary = [];
   for (const [part, held] of Object.entries(parts)) {
     const out = join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);

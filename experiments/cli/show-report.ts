@@ -10,7 +10,7 @@ import { pageOf, writePage } from '../report/page/page.ts';
 import { type Block, screenOfAll, screenText } from '../report/report.ts';
 import { isFinished } from '../run/trial.ts';
 import { folderOf, sweepIn } from '../runner/experiment-folder.ts';
-import { finishedVariants, finishedWithAnySeed, writeReport } from '../runner/experiment-report.ts';
+import { writeReport } from '../runner/experiment-report.ts';
 import { openBesideOthers } from '../runner/open-experiment.ts';
 import { isSweep } from '../sweep/plan.ts';
 import { commandLineOf } from './option-values.ts';
@@ -54,23 +54,18 @@ async function ofFile(path: string, options: ReportOptions): Promise<Shown> {
   const overrides = set.map(parseOverride);
   const { experiment, others } = await openBesideOthers({ path, overrides, runs });
   const { name } = experiment;
-  const seedsAreGiven = overrides.some((override) => 'seeds' in override);
-  const variants =
-    seedsAreGiven || isSweep(experiment) ? finishedVariants(experiment) : finishedWithAnySeed(experiment);
-  const commandOf = (verb: string) => commandLineOf([verb, path], { set });
-  const training = commandOf(isSweep(experiment) ? 'sweep' : 'train');
-  if (variants.length === 0)
+  const training = commandLineOf([isSweep(experiment) ? 'sweep' : 'train', path], { set });
+  const all = trialsOf(experiment);
+  const finished = all.filter(({ directory }) => isFinished(directory)).length;
+  if (finished === 0)
     throw new InputError(
       others === null
         ? `no run of ${name} is finished in ${runs}; run \`${training}\` first`
         : `no run of these settings is finished in ${runs} (that of ${others.name} differs: ${others.differences.join(', ')}); run \`${training}\` first, or report the folder ${folderOf({ runs, name: others.name })}`,
     );
-  const all = trialsOf(experiment);
-  const finished = all.filter(({ directory }) => isFinished(directory)).length;
   if (finished < all.length)
     terminal.stderr.write(`\nearshot: ${all.length - finished} of ${all.length} runs are not finished yet\n`);
-  const isOfFile = variants.flatMap(({ directories }) => directories).length === finished;
-  return writeReport(experiment, { command: isOfFile ? training : commandOf('report'), variants });
+  return writeReport(experiment, { command: training });
 }
 
 /** Of a sweep with its tables; the files beside other runs stay as they are. */

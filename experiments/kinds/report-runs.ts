@@ -31,7 +31,7 @@ export function findRuns(folder: string) {
 const headSchema = z.object({ name: z.string(), description: z.string().default('') });
 
 /** @throws InputError for a run and its copy, which would count as two seeds */
-export function refuseCopies(directories: readonly string[]): void {
+function refuseCopies(directories: readonly string[]): void {
   const earlier = new Map<string, string>();
   for (const directory of directories) {
     const run = RunDirectory.open(directory);

@@ -1,24 +1,14 @@
 import { existsSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { join } from 'node:path';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import type { Member, OpenedExperiment } from '../kinds/experiment-kind.ts';
-import { refuseCopies } from '../kinds/report-runs.ts';
+import type { OpenedExperiment } from '../kinds/experiment-kind.ts';
 import type { KindsReport, VariantRuns } from '../report/kind-report.ts';
 import { pageOf, writePage } from '../report/page/page.ts';
 import { markdownOf, screenOf, screenOfAll } from '../report/report.ts';
-import { finishedBelow } from '../run/runs-below.ts';
 import { isFinished } from '../run/trial.ts';
 import { isSweep } from '../sweep/plan.ts';
 import { sweepResults } from '../sweep/sweep-results.ts';
 import { folderOf } from './experiment-folder.ts';
-
-interface Reporting {
-  /** The command that trained the runs or shows them. */
-  readonly command: string;
-  /** Finished runs of each variant; those with the seeds of the experiment unless given. */
-  readonly variants?: readonly VariantRuns[];
-}
 
 interface Results {
   readonly report: KindsReport;
@@ -32,9 +22,10 @@ interface Results {
 
 /**
  * Writes `report.md`, `report.json` and the tables of a sweep beside the runs.
+ * @param options.command trained the runs or shows them
  * @returns what a terminal shows of them, and what writes the page
  */
-export async function writeReport(experiment: OpenedExperiment, options: Reporting) {
+export async function writeReport(experiment: OpenedExperiment, options: { command: string }) {
   const { report, results, json, tables }: Results = isSweep(experiment)
     ? sweepResults(experiment, options)
     : await variantResults(experiment, options);
@@ -52,39 +43,27 @@ export async function writeReport(experiment: OpenedExperiment, options: Reporti
   };
 }
 
-async function variantResults(
-  experiment: OpenedExperiment,
-  { command, variants = finishedVariants(experiment) }: Reporting,
-): Promise<Results> {
+async function variantResults(experiment: OpenedExperiment, { command }: { command: string }): Promise<Results> {
   const { name, description, kind, runs } = experiment;
   const reportOf = await kind.report();
-  const { report, results } = reportOf({ name, description, command, variants, cache: join(runs, 'cache') });
+  const { report, results } = reportOf({
+    name,
+    description,
+    command,
+    variants: finishedVariants(experiment),
+    cache: join(runs, 'cache'),
+  });
   const { conclusion, recommended = null } = report;
   return { report, results, json: { name, conclusion, recommended, results }, tables: {} };
 }
 
-/** The finished runs of each variant with the seeds of the experiment; no variant without any. */
+/** The finished runs of each variant; no variant without any. */
 export function finishedVariants({ members }: OpenedExperiment): VariantRuns[] {
-  return runsOf(members, ({ trials }) => trials.map(({ directory }) => directory).filter(isFinished));
-}
-
-/**
- * Finished runs with any seed that have the settings of the variant.
- * @throws InputError where a run stands there twice
- */
-export function finishedWithAnySeed({ members }: OpenedExperiment): VariantRuns[] {
-  return runsOf(members, ({ trials: [{ directory, config }] }) => {
-    const folder = dirname(directory);
-    const finished = existsSync(folder) ? finishedBelow(folder, 1) : [];
-    const directories = finished.filter((run) => RunDirectory.open(run).otherSettings(config).length === 0);
-    refuseCopies(directories);
-    return directories;
-  });
-}
-
-function runsOf(members: readonly Member[], finished: (member: Member) => string[]): VariantRuns[] {
   return members
-    .map((member) => ({ variant: member.name, directories: finished(member) }))
+    .map(({ name, trials }) => ({
+      variant: name,
+      directories: trials.map(({ directory }) => directory).filter(isFinished),
+    }))
     .filter(({ directories }) => directories.length > 0);
 }
 

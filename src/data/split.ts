@@ -10,8 +10,6 @@ export interface SplitOptions<Part extends string, Held extends string, Of exten
   readonly seed: number;
   /** The label that each part gets in proportion; null counts as a label. `task.goldLabel` fits. */
   readonly stratifyBy?: ((thread: Of) => number | string | boolean | null) | undefined;
-  /** Whether events are kept whole. Sizes are then targets, met as closely as the events allow. */
-  readonly keepEventsTogether?: boolean;
   /** Further parts, each with all threads of the named events. */
   readonly holdOutEvents?: Readonly<Record<Held, readonly string[]>>;
 }
@@ -33,9 +31,7 @@ export function splitThreads<Of extends ThreadFacts, Part extends string, Held e
   const free = threads.filter((thread) => !held.has(thread));
   const sizes = partSizes(options.parts, free.length);
   const random = Random.seeded({ seed: options.seed, purpose: 'split' });
-  const assigned = options.keepEventsTogether
-    ? assignEvents(free, { sizes, random })
-    : assignThreads(free, { sizes, random, stratifyBy: options.stratifyBy });
+  const assigned = assignThreads(free, { sizes, random, stratifyBy: options.stratifyBy });
   const inPart = (part: string) => threads.filter((thread) => assigned.get(thread) === part);
   return { ...mapRecord(options.parts, (_, part) => inPart(part)), ...heldOut };
 }
@@ -66,36 +62,6 @@ function assignThreads<Of extends ThreadFacts>(
   for (const [part, size] of options.sizes) {
     for (const { thread } of line.slice(next, next + size)) assigned.set(thread, part);
     next += size;
-  }
-  return assigned;
-}
-
-/** Large events first, each to the part that is furthest from its size; events of equal size in random order. */
-function assignEvents<Of extends ThreadFacts>(
-  threads: readonly Of[],
-  options: { sizes: ReadonlyMap<string, number>; random: Random },
-): Map<Of, string> {
-  // A thread without an event counts as an event by itself.
-  const groups = groupBy(threads, (thread) => thread.event ?? `\0${thread.id}`);
-  if (groups.size < options.sizes.size)
-    throw new InputError(
-      `${options.sizes.size} parts of whole events need as many events; there are ${groups.size}: ${[...groups.keys()].join(', ')}`,
-    );
-  const lacking = new Map(options.sizes);
-  const lacks = (part: string) => lacking.get(part) ?? 0;
-  const empty = new Set(lacking.keys());
-  const allUsed = [...options.sizes.values()].reduce((sum, size) => sum + size, 0) === threads.length;
-  const assigned = new Map<Of, string>();
-  const bySize = options.random.shuffled([...groups.values()]).sort((a, b) => b.length - a.length);
-  for (const [index, group] of bySize.entries()) {
-    // The last events go to parts that would otherwise be empty.
-    const mustFill = bySize.length - index <= empty.size;
-    const [part] = [...(mustFill ? empty : lacking.keys())].sort((a, b) => lacks(b) - lacks(a));
-    // If threads may be left over, an event is left out if it overshoots by at least the part's shortage.
-    if (!mustFill && !allUsed && group.length >= 2 * lacks(part)) continue;
-    for (const thread of group) assigned.set(thread, part);
-    lacking.set(part, lacks(part) - group.length);
-    empty.delete(part);
   }
   return assigned;
 }

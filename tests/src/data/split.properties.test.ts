@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { partSizes, splitThreads } from '../../../src/data/split.ts';
 import type { Thread } from '../../../src/data/thread.ts';
-import { InputError } from '../../../src/errors.ts';
 import { makeThread } from './fixtures.ts';
 
 const runs = { seed: 21, numRuns: 200 };
@@ -70,31 +69,6 @@ describe('any split', () => {
       runs,
     );
     expect(different).toBeGreaterThan(0.9 * runs.numRuns);
-  });
-
-  it('keeps events whole when asked to, with no part empty, or says that there are too few', () => {
-    fc.assert(
-      fc.property(threads, sizes, seed, (all, parts, seed) => {
-        let split: Record<string, Thread[]>;
-        try {
-          split = splitThreads(all, { parts, seed, keepEventsTogether: true });
-        } catch (error) {
-          expect(error).toBeInstanceOf(InputError);
-          expect(String(error)).toContain('parts of whole events need as many events');
-          return;
-        }
-        const partOf = new Map<string, string>();
-        for (const [name, part] of Object.entries(split)) {
-          expect(part).not.toHaveLength(0);
-          for (const { event } of part) {
-            if (event === null) continue;
-            expect(partOf.get(event) ?? name).toBe(name);
-            partOf.set(event, name);
-          }
-        }
-      }),
-      runs,
-    );
   });
 
   it('holds out all threads of an event and no others', () => {

@@ -61,23 +61,6 @@ describe('parts of threads', () => {
 });
 
 describe('parts of whole events', () => {
-  it('share no event and come close to their sizes', () => {
-    const parts = splitThreads(threads, { parts: { train: 0.6, test: 'rest' }, seed: 1, keepEventsTogether: true });
-    const events = (part: readonly Thread[]) => new Set(part.map(({ event }) => event));
-    expect([...events(parts.train)].filter((event) => events(parts.test).has(event))).toEqual([]);
-    expect(parts.train.length + parts.test.length).toBe(200);
-    expect(parts.train.length).toBe(120);
-  });
-
-  it('give every part an event, and leave over what would overshoot', () => {
-    const small = splitThreads(threads, { parts: { a: 30, b: 5 }, seed: 1, keepEventsTogether: true });
-    expect(small.a).toHaveLength(40);
-    expect(small.b).toHaveLength(20);
-    expect(() =>
-      splitThreads(threads.slice(0, 100), { parts: { a: 1, b: 1, c: 1 }, seed: 1, keepEventsTogether: true }),
-    ).toThrow('3 parts of whole events need as many events; there are 2: flood, fire');
-  });
-
   it('can be held out by name', () => {
     const parts = splitThreads(threads, {
       parts: { train: 'rest' },
