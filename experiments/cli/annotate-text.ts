@@ -1,11 +1,11 @@
 import { text as wholeText } from 'node:stream/consumers';
 import { dryRunSummary } from '../../experts/llm/cost/dry-run-chat-service.ts';
 import { usageSummary } from '../../experts/llm/cost/usage.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
 import { openJudge } from '../judging/judge.ts';
 import { judgeText } from '../judging/judge-text.ts';
 import { type BudgetFlags, budgetOf, maxWaitMsOf } from './budget-options.ts';
-import { failureOf } from './print-annotated.ts';
+import { judgementOf } from './print-annotated.ts';
 import { watched } from './progress.ts';
 import { hasScreen, printResult, type Terminal } from './terminal.ts';
 
@@ -28,7 +28,7 @@ export async function annotateText(
       `standard input holds no text; give one, as in: echo "…" | earshot annotate - --detector ${detector}`,
     );
   const judge = await openJudge(detector);
-  const { judgement, result, usage, estimates } = await watched('text', terminal, (context) =>
+  const judged = await watched('text', terminal, (context) =>
     judgeText({
       ...options,
       judge,
@@ -38,15 +38,14 @@ export async function annotateText(
       context: { ...context, maxWaitMs: maxWaitMsOf(options) },
     }),
   );
+  const { usage, estimates } = judged;
   if (estimates !== null)
     return printResult(terminal, {
       json,
       value: { detector, dryRun, estimates },
       text: `${dryRunSummary(estimates)}\nNothing was sent.\n`,
     });
-  const { stopped, failures, unreadable } = result;
-  if (stopped !== null) throw new ProviderError(stopped.message, { cause: stopped });
-  if (judgement === null) throw failureOf({ failures, unreadable, terminal });
+  const judgement = judgementOf(judged, { terminal });
   const { label, probabilities, explanation } = judgement;
   const shares = Object.entries(probabilities ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)}`);
   const cost = usage.length > 0 ? usageSummary(usage) : 'nothing was sent';

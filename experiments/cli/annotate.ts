@@ -7,7 +7,7 @@ import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
 import { answeringWords, answerLinesOption, jobsFor } from './jobs.ts';
-import { amount, type OptionsOf, positiveInteger, refuseOptions, seed } from './option-values.ts';
+import { amount, type OptionsOf, positiveInteger, refuseOptions } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface AnnotateCommandOptions extends Flags {
@@ -28,11 +28,7 @@ const ofModels = [
 export function annotateCommand(terminal: Terminal) {
   return annotateOptions().action(async (threads, flags) => {
     if (threads !== '-') return annotateFile(threads, { ...flags, terminal });
-    refuseOptions(
-      flags,
-      ['batch', 'schedule', 'limit', 'trainOn', 'jobs'],
-      'is for files of threads, and - judges one text',
-    );
+    refuseOptions(flags, ['batch', 'schedule', 'limit', 'jobs'], 'is for files of threads, and - judges one text');
     if (!isDetectorFile(flags.detector)) refuseModelOptions(flags);
     const { annotateText } = await import('./annotate-text.ts');
     await annotateText({ ...flags, terminal });
@@ -53,9 +49,6 @@ function annotateOptions() {
       '--detector <file>',
       'saved local detector (.json), such as that of a run, or a detector file (.yaml) for language models',
     )
-    .option('--train-on <threads>', 'labelled threads to train the detector on, where its file does not exist yet')
-    .option('--task <name>', 'which of their labels that detector decides; that of most threads unless given')
-    .option('--seed <number>', 'seed of that training', seed, 1)
     .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
     .option('--limit <count>', 'only the first so many threads of the file', positiveInteger)
     .option('--max-posts <count>', 'posts of a thread that are judged', positiveInteger, 500)
@@ -93,7 +86,6 @@ An answer that cannot be read is a failure: it is counted, and its text is kept 
 Examples:
   echo "The bridge is gone!" | earshot annotate - --detector experiments/recipes/detectors/single-prompt.yaml
   earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/one-query/seed-1/policy/detector.json
-  earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --train-on labelled.jsonl
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --schedule geometric:1.5 --max-posts 200
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/s2mad.yaml --dry-run
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/s2mad.yaml --limit 5
@@ -107,7 +99,7 @@ Examples:
 const bytesWorthAProcess = 2e6;
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
-  const { detector, store, task, skipInvalid = false } = options;
+  const { detector, store, skipInvalid = false } = options;
   if (store === undefined) throw new InputError('no annotation store is named; give --store <file>, made when absent');
   if (!isDetectorFile(detector)) refuseModelOptions(options);
   else refuseOptions(options, ['jobs'], 'is for saved local detectors, and language models are queried by one process');
@@ -126,7 +118,6 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
       ...options,
       threads,
       store,
-      task,
       skipInvalid,
       budget: budgetOf(options),
       mode: modeOf({ ...options, store }),

@@ -3,14 +3,14 @@ import { stringify } from 'yaml';
 import { usageSummary } from '../../experts/llm/cost/usage.ts';
 import { credentialsOf, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { parseYaml } from '../../src/yaml.ts';
 import { detectorFileOf } from '../config/detector-file.ts';
 import { explanations } from '../init/explanations.ts';
 import { judgeByModels } from '../judging/judge.ts';
-import { type JudgedText, judgeText } from '../judging/judge-text.ts';
-import { failureOf } from './print-annotated.ts';
+import { judgeText } from '../judging/judge-text.ts';
+import { judgementOf } from './print-annotated.ts';
 import { watched } from './progress.ts';
 import type { questions } from './questions.ts';
 import { printResult, type Terminal } from './terminal.ts';
@@ -52,9 +52,10 @@ export async function initDetector(options: InitDetectorOptions): Promise<void> 
   const judged = test
     ? await watched('one call', terminal, (context) => judgeText({ judge, text: sample, context }))
     : null;
-  if (judged !== null) checkJudged(judged, terminal);
+  const consequence = ', so nothing was written; --no-test writes the file';
+  const judgement = judged && judgementOf(judged, { terminal, consequence });
   writeFileAtomically(out, text);
-  const { judgement = null, usage = [] } = judged ?? {};
+  const usage = judged?.usage ?? [];
   const said =
     judgement === null
       ? ''
@@ -115,18 +116,6 @@ function checkKey(variable: string, baseURL: string): void {
   checkField('apiKeyEnv', variable);
   const endpoint = endpointSchema.parse({ name: new URL(baseURL).host, baseURL, model: 'any', apiKeyEnv: variable });
   credentialsOf({ endpoint, env: process.env });
-}
-
-function checkJudged({ judgement, result }: JudgedText, terminal: Terminal): void {
-  const { stopped, failures, unreadable } = result;
-  if (stopped !== null) throw new ProviderError(`${stopped.message}. Nothing was written`, { cause: stopped });
-  if (judgement === null)
-    throw failureOf({
-      failures,
-      unreadable,
-      terminal,
-      consequence: ', so nothing was written; --no-test writes the file',
-    });
 }
 
 export interface DetectorChoices {

@@ -1,40 +1,20 @@
 import type { AnnotateResult } from '../../experts/annotate.ts';
+import type { Judgement } from '../../experts/detector.ts';
 import { dryRunSummary } from '../../experts/llm/cost/dry-run-chat-service.ts';
 import { usageSummary } from '../../experts/llm/cost/usage.ts';
 import { counted } from '../../src/counted.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
+import type { JudgedText } from '../judging/judge-text.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
 /** How many failures are listed; the others are only counted. */
 const failuresShown = 5;
 
-interface Printed {
-  readonly store: string;
-  readonly detector: string;
-  readonly json?: boolean;
-  readonly terminal: Terminal;
-}
-
 /** Prints the counts of judgements and their costs. @throws an error if a prefix could not be judged */
-export function printAnnotated(annotated: AnnotatedThreads, options: Printed): void {
-  if (annotated.asksModels) printModels(annotated, options);
-  else printLocal(annotated, options);
-}
-
-function printLocal(annotated: AnnotatedThreads, { store, detector, json, terminal }: Printed): void {
-  const { threads, asked, cached, failed, unreadable, failures } = annotated;
-  printResult(terminal, {
-    json,
-    value: { store, detector, threads, asked, cached, failed },
-    text: `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
-  });
-  if (failed > 0) throw failureOf({ failures, unreadable, terminal });
-}
-
-function printModels(
-  { stopped, estimates, usage, failures, asksModels: _, ...counts }: AnnotatedThreads,
-  { store, detector, json, terminal }: Printed,
+export function printAnnotated(
+  { stopped, estimates, usage, failures, asksModels, ...counts }: AnnotatedThreads,
+  { store, detector, json, terminal }: { store: string; detector: string; json?: boolean; terminal: Terminal },
 ): void {
   const { threads, asked, cached, failed, unreadable, unreadableParts, remaining } = counts;
   const total = asked + cached + failed + remaining;
@@ -52,12 +32,11 @@ function printModels(
     unreadableParts > 0
       ? `${unreadableParts} votes, scores or probabilities could not be read; the judgements count as made without them\n`
       : '';
+  const cost = asksModels ? `${usageSummary(usage)}\n` : '';
   printResult(terminal, {
     json,
     value: { store, detector, ...counts, stopped: stopped?.message ?? null, usage, failures },
-    text:
-      `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${which}${left}\n${parts}` +
-      `${usageSummary(usage)}\nAnnotations: ${store}\n`,
+    text: `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${which}${left}\n${parts}${cost}Annotations: ${store}\n`,
   });
   if (stopped !== null)
     throw new ProviderError(
@@ -69,16 +48,28 @@ function printModels(
   if (failed > 0) throw failureOf({ failures, unreadable, terminal });
 }
 
-interface Failed {
-  readonly failures: AnnotateResult['failures'];
-  readonly unreadable: number;
-  readonly terminal: Terminal;
-  /** Ends the sentence "… could not be judged". */
-  readonly consequence?: string;
+/**
+ * The judgement of a text.
+ * @param options.consequence ends the sentence about what went wrong
+ * @throws ProviderError if there is none
+ */
+export function judgementOf(
+  { judgement, result: { stopped, failures, unreadable } }: JudgedText,
+  { terminal, consequence = '' }: { terminal: Terminal; consequence?: string },
+): Judgement {
+  if (stopped !== null) throw new ProviderError(`${stopped.message}${consequence}`, { cause: stopped });
+  if (judgement === null) throw failureOf({ failures, unreadable, terminal, consequence });
+  return judgement;
 }
 
 /** Reports failures in one sentence. Failures with the same message are reported once. */
-export function failureOf({ failures, unreadable, terminal, consequence = '' }: Failed): ProviderError {
+function failureOf(of: {
+  failures: AnnotateResult['failures'];
+  unreadable: number;
+  terminal: Terminal;
+  consequence?: string;
+}): ProviderError {
+  const { failures, unreadable, terminal, consequence = '' } = of;
   const kinds = new Map<string, AnnotateResult['failures'][number]>();
   for (const failure of failures) {
     const kind = failure.message.replace(/"(?:[^"\\]|\\.)*"|\d+/g, '#');

@@ -1,22 +1,16 @@
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AnnotateResult } from '../../experts/annotate.ts';
 import { type AnnotationRow, annotationRequest } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { scheduledPrefixes } from '../../experts/prefix-schedule.ts';
-import { makeFolder } from '../../src/atomic-file.ts';
-import { taskIn } from '../../src/data/classes-of-labels.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { loadThreads, threadsOfStream } from '../../src/data/thread-file.ts';
-import { InputError } from '../../src/errors.ts';
-import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { shareWork } from '../run/line-processes.ts';
-import { trainedDetector } from './cached-detector.ts';
-import { openJudge } from './judge.ts';
+import { openJudge, savedDetector } from './judge.ts';
 import type { Judged, JudgeOptions } from './judge-options.ts';
 
 export interface AnnotateThreadsOptions
@@ -26,12 +20,8 @@ export interface AnnotateThreadsOptions
   > {
   threads: string;
   store: string;
-  /** A detector file, or a saved detector, which is trained on `trainOn` if the file is missing. */
+  /** A detector file, or a saved detector. */
   detector: string;
-  trainOn?: string;
-  /** The label for a detector that is trained here: a known task, or a label of the threads. */
-  task?: string | undefined;
-  seed: number;
   limit?: number;
   skipInvalid: boolean;
   /** Processes that judge by a saved detector; the others run the command `words`, as `answerThreads`. */
@@ -47,10 +37,14 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
   const { mode } = options;
   // A mistake in a detector file shows at once, one in the threads only after reading them.
   const judge = isDetectorFile(options.detector) ? await openJudge(options.detector) : null;
-  const threads = (await threadsOf(options.threads, options)).slice(0, options.limit);
+  const { skipInvalid, context } = options;
+  const threads = (await loadThreads(options.threads, { skipInvalid, onSkipped: context.onNote })).slice(
+    0,
+    options.limit,
+  );
   const judged =
     judge === null
-      ? judgedLocally(await savedOrTrained(options, threads), options)
+      ? judgedLocally(await savedDetector(options.detector), options)
       : async (of: ToJudge): Promise<AnnotatedThreads> => {
           const { result, usage, estimates } = await judge.judge({ ...options, ...of });
           const { sequences: _, ...counts } = result;
@@ -126,38 +120,4 @@ async function judgementsOf(
       judgements.push({ judgement, latencyMs: performance.now() - started, prefixLength });
     }
   return judgements;
-}
-
-function threadsOf(path: string, { skipInvalid, context }: AnnotateThreadsOptions): Promise<Thread[]> {
-  return loadThreads(path, { skipInvalid, onSkipped: context.onNote });
-}
-
-async function savedOrTrained(options: AnnotateThreadsOptions, judged: readonly Thread[]): Promise<LocalDetector> {
-  const { detector: path, trainOn, task, seed, context } = options;
-  if (existsSync(path)) {
-    if (trainOn !== undefined) context.onNote(`${path} exists already and is used as it is; ${trainOn} is not read`);
-    return LocalDetector.load({ path });
-  }
-  if (trainOn === undefined)
-    throw new InputError(
-      `there is no detector ${path}; give the policy/detector.json of a run, or train one with --train-on <threads>`,
-    );
-  const threads = await threadsOf(trainOn, options);
-  const ids = new Set(threads.map(({ id }) => id));
-  const shared = judged.filter(({ id }) => ids.has(id)).length;
-  if (shared > 0)
-    context.onNote(
-      `${shared} of ${judged.length} threads also train the detector, which will judge them better than others`,
-    );
-  await selectBackend('auto');
-  const detector = await trainedDetector({
-    threads,
-    task: taskIn(threads, { name: task, path: trainOn }),
-    seed,
-    context,
-  });
-  makeFolder(dirname(path));
-  detector.save(path);
-  context.onNote(`the detector is saved as ${path}`);
-  return LocalDetector.load({ path });
 }

@@ -25,12 +25,16 @@ export async function openJudge(path: string): Promise<Judge> {
     const { loadDetectorFile } = await import('../config/detector-file.ts');
     return judgeByModels(await loadDetectorFile(path));
   }
-  if (!existsSync(path))
-    throw new InputError(
-      `there is no detector ${path}; give a detector file (.yaml), or the policy/detector.json of a run`,
-    );
-  const detector = await LocalDetector.load({ path });
+  const detector = await savedDetector(path);
   return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: taskOfDetector(detector) });
+}
+
+/** @throws InputError if there is none */
+export async function savedDetector(path: string): Promise<LocalDetector> {
+  if (existsSync(path)) return LocalDetector.load({ path });
+  throw new InputError(
+    `there is no detector ${path}; give a detector file (.yaml), or the policy/detector.json of a run`,
+  );
 }
 
 /** The detector of an experiment. @throws InputError if it decides another task */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { earshot, writeExperiment } from '../experiments/cli/command-line.ts';
+import { saveDetector } from '../experiments/cli/saved-detector.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -89,18 +90,8 @@ describe('labels of one’s own', () => {
     expect(parts[0].labels).toEqual({ ...Object.fromEntries(classes.map((name) => [name, 20])), unlabelled: 60 });
     const tested = JSON.parse(await run('detect', 'threads.jsonl', '--train', '--task', 'outcome', '--json'));
     expect(tested).toMatchObject({ task: 'outcome', heldOut: { threads: 160 } });
-    await run(
-      'annotate',
-      'threads.jsonl',
-      '--store',
-      'a.sqlite',
-      '--detector',
-      'd.json',
-      '--train-on',
-      'threads.jsonl',
-      '--task',
-      'outcome',
-    );
+    await saveDetector(cwd, { threads: 'threads.jsonl', path: 'd.json', task: 'outcome' });
+    await run('annotate', 'threads.jsonl', '--store', 'a.sqlite', '--detector', 'd.json');
     expect(await run('annotations', 'list', 'a.sqlite', '--label', 'تصعيد', '--limit', '1')).toContain('تصعيد');
     const scores = JSON.parse(await run('detect', 'threads.jsonl', '--detector', 'd.json', '--at', 'all', '--json'));
     expect(Object.keys(scores[0].trials[0].at[0].byLabel).sort()).toEqual([...classes].sort());

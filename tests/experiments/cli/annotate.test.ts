@@ -3,47 +3,33 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, start, startProcess, threadLines, until } from './command-line.ts';
+import { saveDetector } from './saved-detector.ts';
 
 const files = { 'threads.jsonl': threadLines(6), 'labelled.jsonl': threadLines(12, { prefix: 'l' }) };
+const saved = { threads: 'labelled.jsonl', path: 'made/mine.json' };
 const judge = ['annotate', 'threads.jsonl', '--store', 'judged.sqlite', '--detector', 'made/mine.json'];
 
 describe('annotate', () => {
-  it('trains the detector that is missing, judges every prefix, and stores each judgement once', async () => {
+  it('judges every prefix, and stores each judgement once', async () => {
     const cwd = temporaryFolder(files);
     const missing = await earshot(judge, { cwd });
     expect(missing).toMatchObject({ code: 1, out: '' });
     expect(missing.errors).toBe(
-      'earshot: there is no detector made/mine.json; give the policy/detector.json of a run, or train one with --train-on <threads>\n',
+      'earshot: there is no detector made/mine.json; give a detector file (.yaml), or the policy/detector.json of a run\n',
     );
-    const first = await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
+    await saveDetector(cwd, saved);
+    const first = await earshot(judge, { cwd });
     expect(first).toMatchObject({
       code: 0,
       out: '6 threads, 24 prefixes: asked 24, cached 0, failed 0\nAnnotations: judged.sqlite\n',
     });
-    expect(first.errors).toMatch(/earshot: the detector is saved as made\/mine\.json\n/);
     expect(first.errors).toMatch(/threads\.jsonl: judging prefixes: 24\/24 prefixes/);
-
-    const detector = readFileSync(join(cwd, 'made/mine.json'), 'utf8');
-    const again = await earshot([...judge, '--train-on', 'labelled.jsonl', '--json'], { cwd });
-    expect(JSON.parse(again.out)).toEqual({
-      store: 'judged.sqlite',
-      detector: 'made/mine.json',
-      threads: 6,
-      asked: 24,
-      cached: 0,
-      failed: 0,
-    });
-    expect(again.errors).toContain('made/mine.json exists already and is used as it is; labelled.jsonl is not read');
-    expect(readFileSync(join(cwd, 'made/mine.json'), 'utf8')).toBe(detector);
+    const again = await earshot([...judge, '--json'], { cwd });
+    const counts = { threads: 6, asked: 24, cached: 0, failed: 0 };
+    expect(JSON.parse(again.out)).toMatchObject({ store: 'judged.sqlite', detector: 'made/mine.json', ...counts });
 
     const few = await earshot([...judge, '--schedule', 'step:3', '--max-posts', '3', '--json'], { cwd });
     expect(JSON.parse(few.out)).toMatchObject({ asked: 12, cached: 0 });
-  });
-
-  it('tells of threads that train the detector and are judged by it', async () => {
-    const cwd = temporaryFolder(files);
-    const run = await earshot([...judge, '--train-on', 'threads.jsonl'], { cwd });
-    expect(run.errors).toContain('6 of 6 threads also train the detector, which will judge them better than others');
   });
 
   it('says what is wrong with an option, a file or a line', async () => {
@@ -53,14 +39,15 @@ describe('annotate', () => {
         'Write it as every, step:5 (1 post, then every fifth) or geometric:1.5',
       );
     expect((await earshot([...judge, '--max-posts', 'x'], { cwd })).errors).toContain('It must be a whole number.');
-    const bad = await earshot(['annotate', 'bad.jsonl', ...judge.slice(2), '--train-on', 'labelled.jsonl'], { cwd });
+    await saveDetector(cwd, saved);
+    const bad = await earshot(['annotate', 'bad.jsonl', ...judge.slice(2)], { cwd });
     expect(bad.code).toBe(1);
     expect(bad.errors).toMatch(/^earshot: bad\.jsonl:1: is not JSON/);
   });
 
   it('stores the same with any number of processes', async () => {
     const cwd = temporaryFolder(files);
-    await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
+    await saveDetector(cwd, saved);
     const stored = async (jobs: string) => {
       const store = `${jobs}.sqlite`;
       const { code, out, errors } = await earshot([...judge, '--store', store, '--jobs', jobs], { cwd });
@@ -83,7 +70,7 @@ describe('annotate', () => {
   it('keeps what was answered when Ctrl-C or a full disk stops it', async () => {
     const cwd = temporaryFolder({ ...files, 'many.jsonl': manyThreads });
     const all = ['annotate', 'many.jsonl', ...judge.slice(2)];
-    await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
+    await saveDetector(cwd, saved);
     const full = await startProcess([...all, '--json'], { cwd, fileKilobytes: 200 }).outcome;
     expect(full.code, full.errors).toBe(1);
     expect(full.errors).toMatch(/earshot: the annotation store judged\.sqlite: .*\n$/);
@@ -126,7 +113,8 @@ const manyThreads = threadLines(100, { prefix: 'm', posts: 12 })
 describe('annotations', () => {
   it('counts, exports and merges', async () => {
     const cwd = temporaryFolder(files);
-    await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
+    await saveDetector(cwd, saved);
+    await earshot(judge, { cwd });
     const annotations = (...words: string[]) => earshot(['annotations', ...words], { cwd });
     const stats = await annotations('stats', 'judged.sqlite');
     expect(stats.out).toMatch(/^8 annotations in judged\.sqlite, 0\.\d MB, from \d{4}-.*Z\n\ndetector /);
