@@ -123,11 +123,9 @@ export function rollOut(
     steps: new Int32Array(count),
     decides: new Uint8Array(count),
   };
-  const currentThread = () => threads[state.order[state.position]];
-  const currentRow = () => stateRow(table, { thread: currentThread(), step: state.step, previous: state.previous });
+  let row = rowOf(options, state);
   for (let i = 0; i < count; i++) {
-    const thread = currentThread();
-    const row = currentRow();
+    const thread = threads[state.order[state.position]];
     const draw = policy.uniform();
     const isChosen = afterStop === 'free' || !state.stopped;
     const action = !isChosen || draw < policy.stopProbability(row) ? STOP : CONTINUE;
@@ -145,6 +143,11 @@ export function rollOut(
     state.previous = ends ? CONTINUE : action;
     state.step = ends ? 0 : state.step + 1;
     if (ends) state.position++;
+    row = rowOf(options, state);
   }
-  return { ...rollout, nextRow: currentRow() };
+  return { ...rollout, nextRow: row };
+}
+
+function rowOf({ table, threads }: StopEnvOptions, { order, position, step, previous }: StopEnvState): number {
+  return stateRow(table, { thread: threads[order[position]], step, previous });
 }

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { descent } from '../src/tensor/descent.ts';
+import { descent, type Stack } from '../src/tensor/descent.ts';
 import { Given } from '../src/tensor/graph/compiled.ts';
 import { type MlpName, sumColumns, sumRows, type Tensors, withGradient } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
@@ -68,7 +68,6 @@ export async function ppoUpdate(
   const places = agent.scratch.array('int32', config.epochs * updates * rows, 'places');
   for (let start = 0; start < places.length; start += updates * rows)
     places.set(random.permutation(count).subarray(0, updates * rows), start);
-  const width = agent.actions + otherColumns;
   const coefficients = Float32Array.of(
     config.clip,
     config.entropyCoefficient,
@@ -77,10 +76,7 @@ export async function ppoUpdate(
   );
   const { outputs, after } = await descendPpo(agent, {
     count: config.epochs * updates,
-    batches: {
-      observations: { states, rows: places.map((step) => steps.rows[step]) },
-      columns: { numbers: columnsOf(steps, places, { rows, config, agent }), width },
-    },
+    batches: minibatches(steps, places, { rows, states, config, agent }),
     shared: {
       observations: states.takePadded(steps.rows),
       blockMasks: agent.blockMasks,
@@ -205,42 +201,43 @@ const descendPpo = descent(
   (parameters, { observations }: PpoUpdates) => scores(parameters, observations),
 );
 
-/** The columns of all minibatches, of so many rows each: [places, actions + 5]. */
-function columnsOf(
-  steps: PpoSteps,
+/** All minibatches, of so many rows each. */
+function minibatches(
+  { actions, chosen, ...steps }: PpoSteps,
   places: Int32Array,
-  options: { rows: number; config: PpoConfig; agent: PolicyValue },
-): Float32Array {
-  const { rows, config, agent } = options;
-  const { actions, scratch } = agent;
-  const width = actions + otherColumns;
-  const columns = scratch.array('float32', places.length * width, 'columns');
+  options: { rows: number; states: RowTable; config: PpoConfig; agent: PolicyValue },
+): Record<keyof PackedMinibatch, Stack> {
+  const { rows, states, config, agent } = options;
+  const width = agent.actions + otherColumns;
+  const observed = agent.scratch.array('int32', places.length, 'rows');
+  const columns = agent.scratch.array('float32', places.length * width, 'columns').fill(0);
   for (let first = 0; first < places.length; first += rows) {
-    const chosenRows = places.subarray(first, first + rows);
-    let chosen = 0;
-    for (const step of chosenRows) chosen += steps.chosen[step];
-    const { mean, scale } = config.advantages === 'none' ? { mean: 0, scale: 1 } : momentsOf(steps, chosenRows, chosen);
-    for (let row = 0; row < rows; row++) {
-      const step = chosenRows[row];
-      const start = (first + row) * width;
-      for (let action = 0; action < actions; action++) columns[start + action] = Number(action === steps.actions[step]);
-      columns[start + actions] = steps.logProbabilities[step];
-      columns[start + actions + 1] = steps.values[step];
-      columns[start + actions + 2] = (steps.advantages[step] - mean) * scale;
+    const { mean, scale, count } = momentsOf(steps.advantages, chosen, places.subarray(first, first + rows));
+    const isStandardized = config.advantages !== 'none';
+    for (let place = first; place < first + rows; place++) {
+      const step = places[place];
+      const start = place * width;
+      const others = start + agent.actions;
+      observed[place] = steps.rows[step];
+      columns[start + actions[step]] = 1;
+      columns[others] = steps.logProbabilities[step];
+      columns[others + 1] = steps.values[step];
+      columns[others + 2] = isStandardized ? (steps.advantages[step] - mean) * scale : steps.advantages[step];
       // So that the mean over all rows is the mean over those that were chosen.
-      columns[start + actions + 3] = steps.chosen[step] === 1 ? rows / chosen : 0;
-      columns[start + actions + 4] = steps.returns[step];
+      columns[others + 3] = chosen[step] === 1 ? rows / count : 0;
+      columns[others + 4] = steps.returns[step];
     }
   }
-  return columns;
+  return { observations: { states, rows: observed }, columns: { numbers: columns, width } };
 }
 
-/** Mean and deviation that standardise advantages, over the rows whose action was chosen. */
-function momentsOf({ advantages, chosen }: PpoSteps, places: Int32Array, count: number) {
-  let mean = 0;
-  for (const step of places) if (chosen[step] === 1) mean += advantages[step] / count;
-  let variance = 0;
-  for (const step of places)
-    if (chosen[step] === 1) variance += (advantages[step] - mean) ** 2 / Math.max(1, count - 1);
-  return { mean, scale: 1 / (Math.sqrt(variance) + 1e-8) };
+/** Mean and deviation that standardise advantages, over the rows whose action was chosen, and their count. */
+function momentsOf(advantages: Float32Array, chosen: Uint8Array, places: Int32Array) {
+  let [count, mean, variance] = [0, 0, 0];
+  for (let place = 0; place < places.length; place++) count += chosen[places[place]];
+  for (let place = 0; place < places.length; place++)
+    if (chosen[places[place]] === 1) mean += advantages[places[place]] / count;
+  for (let place = 0; place < places.length; place++)
+    if (chosen[places[place]] === 1) variance += (advantages[places[place]] - mean) ** 2 / Math.max(1, count - 1);
+  return { mean, scale: 1 / (Math.sqrt(variance) + 1e-8), count };
 }

@@ -85,11 +85,10 @@ export function descent<
 
 /** The batches of some of the steps. */
 function part(stack: Stack, { start, some, count }: { start: number; some: number; count: number }): Given | TakenRows {
-  const of = <T extends Float32Array | Int32Array>(all: T) =>
-    all.subarray((all.length / count) * start, (all.length / count) * (start + some)) as T;
-  if ('rows' in stack) return stack.states.take(of(stack.rows));
-  const numbers = of(stack.numbers);
-  return new Given(numbers, [numbers.length / stack.width, stack.width]);
+  const length = ('rows' in stack ? stack.rows : stack.numbers).length / count;
+  const [from, to] = [length * start, length * (start + some)];
+  if ('rows' in stack) return stack.states.take(stack.rows.subarray(from, to));
+  return new Given(stack.numbers.subarray(from, to), [(to - from) / stack.width, stack.width]);
 }
 
 /** The batch of each step. */

@@ -110,21 +110,25 @@ export function compiled<I extends object, O, Form = void, Key extends keyof O =
     if (tracedOn !== backend) programs.clear();
     tracedOn = backend;
     const { form, spent } = options;
-    const leaves = leavesOf(inputs);
-    let key = `${JSON.stringify(form)}`;
-    for (const { path, leaf } of leaves) key += `, ${path} ${leaf.dtype} ${leaf.shape}`;
-    const trace = () => traced(backend, (tree: I) => f(tree, form), inputs);
-    const program = programs.get(key) ?? trace();
-    if (programs.has(key) && !program.isChecked) check(program, trace());
+    const leaves: Leaf[] = [];
+    const key = `${JSON.stringify(form)} ${likeness(inputs, leaves)}`;
+    const kept = programs.get(key);
+    const program = kept ?? traced(backend, (tree: I) => f(tree, form), inputs);
+    if (kept?.isChecked === false)
+      check(
+        kept,
+        traced(backend, (tree: I) => f(tree, form), inputs),
+      );
     // The one used last is the last to go.
     programs.delete(key);
     programs.set(key, program);
     const [oldest] = programs.keys();
     if (programs.size > mostPrograms) programs.delete(oldest);
-    return { backend, program, leaves: leaves.map(({ leaf }) => leaf), spent, reads };
+    return { backend, program, leaves, spent, reads };
   };
   return async (inputs, form) => {
-    const spent = leavesOf(spends === undefined ? null : Object(inputs)[spends]).map(({ leaf }) => leaf);
+    const spent: Leaf[] = [];
+    if (spends !== undefined) likeness(Object(inputs)[spends], spent);
     const backend = tf.backend();
     let result: unknown;
     if (!(backend instanceof GraphBackend)) result = computed((tree: I) => f(tree, form), inputs, reads);
@@ -297,18 +301,17 @@ function callOf({ backend, program, leaves, spent }: StepCall): Call {
 
 function resultOf({ backend, program, reads }: StepCall, { outputs }: Call, stayed: Stayed): unknown {
   let next = 0;
-  const arrayAt = (place: number) => outputs.get(program.names[place])?.array ?? null;
   return withNumbers(program.result, reads, {
     tensor() {
       const tensor = stayed.get(program.names[next]);
       const { shape, kind } = program.outputs[next];
+      const array = outputs.get(program.names[next++])?.array ?? null;
       const value =
-        tensor === undefined ? backend.made(arrayAt(next), { shape, kind }) : backend.stayed({ tensor, kind, shape });
-      next++;
+        tensor === undefined ? backend.made(array, { shape, kind }) : backend.stayed({ tensor, kind, shape });
       return tensorOf(backend, value);
     },
     numbers() {
-      const array = arrayAt(next++);
+      const array = outputs.get(program.names[next++])?.array ?? null;
       // Whoever reads it may keep it.
       if (array !== null) backend.keep(array);
       return array;
@@ -318,6 +321,18 @@ function resultOf({ backend, program, reads }: StepCall, { outputs }: Call, stay
 
 function tensorOf(backend: GraphBackend, value: Value): tf.Tensor {
   return tf.engine().makeTensorFromTensorInfo(backend.tensorOf(value), backend);
+}
+
+/** A text that is equal for trees whose programs are; appends the leaves. It is made at every call, and so without paths. */
+function likeness(tree: unknown, leaves: Leaf[]): string {
+  if (tree instanceof tf.Tensor || tree instanceof Given) {
+    leaves.push(tree);
+    return `${tree.dtype} ${tree.shape}`;
+  }
+  if (tree === null || typeof tree !== 'object') return String(tree);
+  let text = '{';
+  for (const name of Object.keys(tree)) text += `${name}: ${likeness(Reflect.get(tree, name), leaves)}, `;
+  return `${text}}`;
 }
 
 /** The leaves of a tree, each with where it stands. */
