@@ -123,6 +123,9 @@ const functions: Readonly<Record<Exclude<Elementwise, 'Softplus'>, string>> = {
   Tanh: 'tanh',
 };
 
+/** Reductions of so few numbers are arithmetic, which a GPU computes in the kernel of what is around it. */
+const mostTerms = 4;
+
 class Program {
   readonly lines: string[] = [];
   readonly values = new Map<string, Value>();
@@ -211,10 +214,25 @@ class Program {
   }
 
   private reduced(name: string, x: Value, { axes, from }: { axes: readonly number[]; from: number }): Value {
+    const [axis] = axes;
+    const shape = x.shape.filter((_, dimension) => !axes.includes(dimension));
+    if (axes.length === 1 && x.shape[axis] <= mostTerms) {
+      const terms = Array.from({ length: x.shape[axis] }, (_, place) =>
+        this.sliced(
+          x,
+          x.shape.map((__, dimension) => (dimension === axis ? place : 0)),
+          x.shape.with(axis, place + 1),
+        ),
+      );
+      return this.reshaped(
+        terms.reduce((sum, term) => this.two(name, sum, term)),
+        shape,
+      );
+    }
     const start = this.scalar(from, x.kind);
     return this.line(
       `reduce(${x.text} init: ${start.text}) applies stablehlo.${name} across dimensions = [${axes}]`,
-      { ...x, shape: x.shape.filter((_, axis) => !axes.includes(axis)) },
+      { ...x, shape },
       [x, start],
     );
   }

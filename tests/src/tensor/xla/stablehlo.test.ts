@@ -94,14 +94,20 @@ func.func public @main(%table: tensor<9x3xf32>, %rows: tensor<5xi32>, %weights: 
   });
 
   it('sums rows where the graph multiplies by ones', () => {
-    const graph: Graph = {
+    const sumOf = (rows: number): Graph => ({
       nodes: [node({ type: 'MatMul' }, ['ones', 'x'], value('sums', [1, 2]))],
-      constants: [{ ...value('ones', [1, 3]), array: Float32Array.of(1, 1, 1) }],
-      inputs: [value('x', [3, 2])],
+      constants: [{ ...value('ones', [1, rows]), array: new Float32Array(rows).fill(1) }],
+      inputs: [value('x', [rows, 2])],
       outputs: [value('sums', [1, 2])],
-    };
-    expect(stablehlo(graph)).toContain('applies stablehlo.add across dimensions = [0]');
-    expect(stablehlo(graph)).not.toContain('dot_general');
+    });
+    expect(stablehlo(sumOf(9))).toContain('applies stablehlo.add across dimensions = [0]');
+    expect(stablehlo(sumOf(9))).not.toContain('dot_general');
+    // Few rows one by one, which needs no kernel of its own.
+    expect(body(sumOf(2)).slice(1, 4)).toEqual([
+      '%t1 = stablehlo.slice %x [0:1, 0:2] : (tensor<2x2xf32>) -> tensor<1x2xf32>',
+      '%t2 = stablehlo.slice %x [1:2, 0:2] : (tensor<2x2xf32>) -> tensor<1x2xf32>',
+      '%t3 = stablehlo.add %t1, %t2 : tensor<1x2xf32>',
+    ]);
   });
 
   it('aligns what is broadcast at the end, behind the runs', () => {
