@@ -10,18 +10,25 @@ export function jsonOrUndefined(text: string): unknown {
 /** Quotes the integers of a JSON text beyond 2^53, which `JSON.parse` rounds, so that they keep their digits. */
 export function withWholeIntegers(text: string): string {
   if (!/\d{16}/.test(text)) return text;
-  let whole = '';
-  for (const { piece, isString } of pieces(text))
-    whole += isString ? piece : piece.replace(number, (digits) => (isRounded(digits) ? `"${digits}"` : digits));
-  return whole;
+  return outsideStrings(text, (piece) =>
+    piece.replace(number, (digits) => (isRounded(digits) ? `"${digits}"` : digits)),
+  );
 }
 
-/** Replaces NaN and Infinity, which Python writes and JSON does not have, by null. */
-export function withoutNaN(text: string): string {
-  let plain = '';
-  for (const { piece, isString } of pieces(text))
-    plain += isString ? piece : piece.replace(/-?\b(?:NaN|Infinity)\b/g, 'null');
-  return plain;
+/**
+ * Replaces NaN and Infinity, which Python writes and JSON does not have, by null.
+ * @param least replaces −∞
+ */
+export function withoutNaN(text: string, least = 'null'): string {
+  return outsideStrings(text, (piece) =>
+    piece.replace(/-?\b(?:NaN|Infinity)\b/g, (token) => (token === '-Infinity' ? least : 'null')),
+  );
+}
+
+function outsideStrings(text: string, change: (piece: string) => string): string {
+  let changed = '';
+  for (const { piece, isString } of pieces(text)) changed += isString ? piece : change(piece);
+  return changed;
 }
 
 /** The first integer of a JSON text that `JSON.parse` would round; null without one. */

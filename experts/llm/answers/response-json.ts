@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { jsonOrUndefined } from '../../../src/json.ts';
+import { jsonOrUndefined, withoutNaN } from '../../../src/json.ts';
 
-const CONSTANT = /"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g;
 /** Stands for a log-probability of −∞; vLLM writes the same. */
 const LEAST = '-9999';
 
@@ -10,11 +9,7 @@ const LEAST = '-9999';
  * becomes a very small number, the others null. Undefined for any other text.
  */
 export function pythonJson(body: string): unknown {
-  const json = jsonOrUndefined(body);
-  if (json !== undefined) return json;
-  return jsonOrUndefined(
-    body.replace(CONSTANT, (token) => (token.startsWith('"') ? token : token === '-Infinity' ? LEAST : 'null')),
-  );
+  return jsonOrUndefined(body) ?? jsonOrUndefined(withoutNaN(body, LEAST));
 }
 
 /*
