@@ -159,23 +159,21 @@ export function rereadText(
   if (changes.length === 0) return `${[...lines, 'nothing changes'].join('\n')}\n`;
   const rows = changes
     .slice(0, changesShown)
-    .map(({ key, threadId, prefixLength, detector, was, now, effect }) => [
+    .map(({ key, threadId, prefixLength, detector, was, now }) => [
       key.slice(0, 12),
       threadId,
       String(prefixLength),
       detector,
       shown(was),
       shown(now),
-      effect === 'label' ? 'gets the label' : 'made by the next run',
     ]);
-  const heading = ['key', 'thread', 'posts', 'detector', 'was', 'is now', 'judgement'];
+  const heading = ['key', 'thread', 'posts', 'detector', 'was', 'is now'];
   const table = terminalTable({ heading, rows, texts: heading.filter((title) => title !== 'posts') });
   const more = changes.length > changesShown ? [`and ${changes.length - changesShown} more (--json lists all)`] : [];
-  const relabelled = changes.filter(({ effect }) => effect === 'label').length;
-  const taken = new Set(changes.filter(({ effect }) => effect === 'next-run').map(({ key }) => key)).size;
+  const taken = new Set(changes.map(({ key }) => key)).size;
   const done = write
-    ? `${relabelled} judgements got another label. ${taken} questions are open again: the next run reads what is kept of them and asks only for what is missing.`
-    : `Nothing was written. With --write ${relabelled} judgements get another label, and ${taken} questions are open again: the next run reads what is kept of them and asks only for what is missing.`;
+    ? `${taken} questions are open again: the next run reads what is kept of them and asks only for what is missing.`
+    : `Nothing was written. With --write ${taken} questions are open again: the next run reads what is kept of them and asks only for what is missing.`;
   return `${[...lines, '', table, ...more, '', done].join('\n')}\n`;
 }
 

@@ -125,11 +125,6 @@ export class AnnotationStore {
     }
   }
 
-  /** Replaces a stored judgement. */
-  replace(key: string, judgement: Judgement): void {
-    this.database.write('UPDATE annotation SET judgement = ? WHERE key = ?', JSON.stringify(judgement), key);
-  }
-
   /** Deletes an annotation, so that its question is asked again. The answers behind it stay. */
   remove(key: string): void {
     this.database.write('DELETE FROM annotation WHERE key = ?', key);

@@ -17,11 +17,6 @@ export interface RereadChange {
   /** The earlier and the current reading: a label or JSON; null if unreadable. */
   readonly was: string | null;
   readonly now: string | null;
-  /**
-   * `label`: the judgement gets the answer's new label. `next-run`: later calls may depend on the answer, so the
-   * judgement is deleted and the next run makes it from the stored answers.
-   */
-  readonly effect: 'label' | 'next-run';
 }
 
 export interface Rereading {
@@ -39,7 +34,10 @@ export interface Rereading {
 /** Judgements whose answers are read at once. */
 const AT_ONCE = 200;
 
-/** Reads all stored answers with the current readers, without a call. With `write`, updates the store to the result. */
+/**
+ * Reads all stored answers with the current readers, without a call. With `write`, a judgement with an answer that is
+ * read differently is deleted. The next run makes it from the stored answers, because later calls may depend on it.
+ */
 export function reread(store: AnnotationStore, { write }: { write: boolean }): Rereading {
   const unreadable = new Map(store.unreadable.list().map((row) => [row.key, row]));
   const judgementKeys = store.responses.judgements();
@@ -54,13 +52,10 @@ export function reread(store: AnnotationStore, { write }: { write: boolean }): R
       // The next run reads the answers of an unfinished judgement anyway.
       if (place === undefined || answers.length === 0) continue;
       const { detector, threadId, prefixLength } = place;
-      const annotation = annotations.get(key) ?? null;
       const changed = answers.filter(({ was, now }) => was !== now);
-      const effect = isItsLabel(annotation, answers) ? 'label' : 'next-run';
-      const question = { key, detector, threadId, prefixLength, annotation, answers, changed, effect } as const;
+      const question = { key, detector, threadId, prefixLength, answers, changed };
       if (write) writeDown(store, question);
-      // The bodies of a whole store do not fit into memory.
-      questions.push({ ...question, annotation: null });
+      questions.push(question);
     }
   }
   const all = questions.flatMap(({ answers }) => answers);
@@ -70,8 +65,8 @@ export function reread(store: AnnotationStore, { write }: { write: boolean }): R
     questions: questions.length,
     byOtherVersions: all.filter(({ isByOthers }) => isByOthers).length,
     withoutAnswers: store.keys().filter((key) => !keptKeys.has(key)).length,
-    changes: questions.flatMap(({ key, detector, threadId, prefixLength, effect, changed }) =>
-      changed.map(({ was, now }) => ({ key, detector, threadId, prefixLength, was, now, effect })),
+    changes: questions.flatMap(({ key, detector, threadId, prefixLength, changed }) =>
+      changed.map(({ was, now }) => ({ key, detector, threadId, prefixLength, was, now })),
     ),
   };
 }
@@ -84,8 +79,6 @@ interface RereadAnswer extends Pick<KeptResponse, 'number' | 'judgement' | 'call
 }
 
 interface RereadQuestion extends Omit<RereadChange, 'was' | 'now'> {
-  /** Null if no answer could be read. */
-  readonly annotation: StoredAnnotation | null;
   readonly answers: readonly RereadAnswer[];
   readonly changed: readonly RereadAnswer[];
 }
@@ -107,37 +100,13 @@ function readAgain({ body, reader: json, outcome: was, ...response }: KeptRespon
   return [{ number, judgement, call, isUsable, reader, was, now, isByOthers }];
 }
 
-/** Whether the last answer, which is the judgement, is the only change, so that only the label depends on it. */
-function isItsLabel(annotation: StoredAnnotation | null, answers: readonly RereadAnswer[]): boolean {
-  const last = answers[answers.length - 1];
-  return (
-    annotation !== null &&
-    last.reader.name !== 'json' &&
-    last.was === annotation.judgement.label &&
-    last.now !== null &&
-    answers.every((answer) => answer === last || answer.was === answer.now)
-  );
-}
-
-function writeDown(store: AnnotationStore, { key, annotation, answers, changed, effect }: RereadQuestion): void {
+function writeDown(store: AnnotationStore, { key, answers, changed }: RereadQuestion): void {
   const { completion } = readerVersions;
   store.transaction(() => {
     for (const { number, reader, now, isByOthers, was } of answers)
       if (isByOthers || was !== now)
         store.responses.note({ number, reader: JSON.stringify({ ...reader, completion }), outcome: now });
     if (changed.length === 0) return;
-    if (effect === 'label' && annotation !== null) {
-      const { judgement } = annotation;
-      const label = changed[0].now;
-      const likeliest = Object.entries(judgement.probabilities ?? {}).sort(([, one], [, other]) => other - one)[0];
-      const probabilities = likeliest?.[0] === label ? judgement.probabilities : null;
-      const last = judgement.transcript.length - 1;
-      const transcript = judgement.transcript.map((entry, index) =>
-        index === last && label !== null ? { ...entry, vote: label } : entry,
-      );
-      store.replace(key, { ...judgement, label, probabilities, transcript });
-      return;
-    }
     store.remove(key);
     store.unreadable.forget([key]);
     store.responses.use(

@@ -52,7 +52,7 @@ async function setUp(rule: ScriptedRule, detector: (model: object) => object = (
 const older = `reader = json_set(reader, '$.version', 0)`;
 
 describe('annotations reread', () => {
-  it('gives judgements the labels that the readers of today read, where it is told to', async () => {
+  it('opens judgements that the readers of today read differently, where it is told to', async () => {
     const { server, command, annotate, reread, labels, run } = await setUp((body) =>
       body.messages[0].content.includes('3. ') ? '**No.**' : 'Yes',
     );
@@ -71,25 +71,23 @@ describe('annotations reread', () => {
     const change = { detector: 'single-prompt', threadId: 't', prefixLength: 3, was: 'rumor', now: 'non-rumor' };
     expect(await reread()).toMatchObject({
       byOtherVersions: 1,
-      changes: [{ ...change, effect: 'label' }],
+      changes: [change],
       written: false,
     });
     const told = (await command('annotations', 'reread', 's.sqlite')).out;
     expect(told).toMatch(
       /^3 answers to 3 questions read again, 1 of them read by other versions before \(readers: completion 3/,
     );
-    expect(told).toMatch(/ t +3 {2}single-prompt +rumor +non-rumor +gets the label$/m);
-    expect(told).toContain('Nothing was written. With --write 1 judgements get another label');
+    expect(told).toMatch(/ t +3 {2}single-prompt +rumor +non-rumor$/m);
+    expect(told).toContain('Nothing was written. With --write 1 questions are open again');
     expect(await labels()).toContain('single-prompt 3 rumor');
-    expect((await command('annotations', 'reread', 's.sqlite', '--write')).out).toContain(
-      '1 judgements got another label.',
-    );
+    expect((await command('annotations', 'reread', 's.sqlite', '--write')).out).toContain('1 questions are open again');
+    expect(await annotate()).toMatchObject({ cached: 2, asked: 1 });
     expect(await labels()).toContain('single-prompt 3 non-rumor');
     const { judgement } = JSON.parse((await command('annotations', 'show', 's.sqlite', 't:3', '--json')).out);
     expect(judgement).toMatchObject({ probabilities: null, transcript: [{ vote: 'non-rumor' }] });
     expect(await reread()).toMatchObject({ byOtherVersions: 0, changes: [] });
     expect(server.requests).toHaveLength(3);
-    expect(await annotate()).toMatchObject({ cached: 3, asked: 0 });
   });
 
   it('opens what could not be read and can be now: the next run asks nobody', async () => {
@@ -103,8 +101,8 @@ describe('annotations reread', () => {
     run(`UPDATE response SET body = json_set(body, '$.choices[0].message.content', 'No') WHERE outcome IS NULL`);
     expect(await reread('--write')).toMatchObject({
       changes: [
-        { was: null, now: 'non-rumor', effect: 'next-run' },
-        { was: null, now: 'non-rumor', effect: 'next-run' },
+        { was: null, now: 'non-rumor' },
+        { was: null, now: 'non-rumor' },
       ],
     });
     expect(await annotate()).toMatchObject({ asked: 1, cached: 2, unreadable: 0, code: 0 });
@@ -116,7 +114,7 @@ describe('annotations reread', () => {
     const { server, annotate, reread, labels, run } = await setUp(() => 'Yes');
     await annotate();
     run(`UPDATE response SET body = json_set(body, '$.choices[0].message.content', 'Yes?') WHERE number = 2`);
-    expect(await reread('--write')).toMatchObject({ changes: [{ was: 'rumor', now: null, effect: 'next-run' }] });
+    expect(await reread('--write')).toMatchObject({ changes: [{ was: 'rumor', now: null }] });
     expect(await labels()).toHaveLength(2);
     expect(await annotate()).toMatchObject({ asked: 1, cached: 2 });
     expect(server.requests).toHaveLength(4);
@@ -134,7 +132,7 @@ describe('annotations reread', () => {
     // An opinion whose judgement has later answers.
     run(`UPDATE response SET outcome = 'hm', ${older} WHERE number = (SELECT min(number) FROM response WHERE reader LIKE '%verdict%'
          AND judgement IN (SELECT key FROM annotation WHERE detector = 's2mad'))`);
-    expect(await reread('--write')).toMatchObject({ changes: [{ detector: 's2mad', was: 'hm', effect: 'next-run' }] });
+    expect(await reread('--write')).toMatchObject({ changes: [{ detector: 's2mad', was: 'hm' }] });
     expect(await labels()).toHaveLength(before.length - 1);
     expect(await annotate()).toMatchObject({ asked: 1, failed: 0 });
     expect(await labels()).toEqual(before);
