@@ -25,6 +25,7 @@ import { type OpenedPolicy, openPolicy } from '../experiments/stop-agent/policy/
 import { type ScoredThread, scoreThreads } from '../experiments/stop-agent/scored-thread.ts';
 import { runTrial } from '../experiments/stop-agent/trial.ts';
 import { nearDuplicateAt, nearDuplicates } from '../src/data/near-duplicates.ts';
+import { goldName, taskOfLabel } from '../src/data/task.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { calibration } from '../src/metrics/calibration.ts';
 import { classificationScores } from '../src/metrics/classification.ts';
@@ -70,13 +71,12 @@ async function measured(each: Case, { threads, runs }: { threads: readonly Threa
   await run(trial, { backend, context });
   const { user, system } = process.cpuUsage(before);
   const policy = await openPolicy(directory);
-  const familiar = fresh.find((thread) => policy.isFamiliar(thread));
-  if (familiar !== undefined) throw new Error(`${familiar.id} is fresh, and the policy knows it`);
+  for (const thread of fresh)
+    if (await policy.isFamiliar(thread)) throw new Error(`${thread.id} is fresh, and the policy knows it`);
   const scored = await scoreThreads(fresh, { policy });
-  const calibrating = await scoreThreads(
-    unlabelled.filter((thread) => !policy.isFamiliar(thread)),
-    { policy },
-  );
+  const others: Thread[] = [];
+  for (const thread of unlabelled) if (!(await policy.isFamiliar(thread))) others.push(thread);
+  const calibrating = await scoreThreads(others, { policy });
   cache.annotations.close();
   return {
     ...each,
@@ -116,7 +116,8 @@ function newClaimsOf(
   policy: OpenedPolicy,
   { scored, learned }: { scored: readonly ScoredThread[]; learned: readonly Thread[] },
 ): Line['newClaims'] {
-  const labelled = learned.filter((thread) => policy.goldOf(thread) !== null);
+  const task = taskOfLabel(policy.manifest.task);
+  const labelled = learned.filter((thread) => task.goldLabel(thread) !== null);
   const threads = scored.map(({ thread }) => thread);
   const repeated = nearDuplicates(threads, { of: labelled, similarity: nearDuplicateAt });
   const others = scored.filter(({ thread }) => !repeated.has(thread));
@@ -132,7 +133,7 @@ function worthOf(policy: OpenedPolicy, scored: readonly ScoredThread[]): Line['s
   const at = (lengthOf: (index: number) => number) => {
     const answers = scored.map(({ thread, labelAt, confidence }, index) => {
       const posts = lengthOf(index);
-      const [gold, label] = [policy.goldOf(thread), labelAt(posts)];
+      const [gold, label] = [goldName(taskOfLabel(task), thread), labelAt(posts)];
       return { gold, label, confidence: confidence[posts - 1], isRight: gold === label };
     });
     const { macroF1 } = classificationScores({

@@ -13,6 +13,7 @@ import { stopIn } from '../checkpoints/policy/stops.ts';
 import { type CalibrationThread, keptBy } from '../experiments/stop-agent/calibrate.ts';
 import { openPolicy } from '../experiments/stop-agent/policy/policy-folder.ts';
 import { scoreThreads } from '../experiments/stop-agent/scored-thread.ts';
+import { goldName, taskOfLabel } from '../src/data/task.ts';
 import { readThreads } from '../src/data/thread-file.ts';
 import { InputError } from '../src/errors.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
@@ -45,10 +46,11 @@ interface Drawn {
 async function populationOf(folder: string) {
   const policy = await openPolicy(folder);
   const threads = [];
-  for await (const thread of readThreads(args.threads)) if (!policy.isFamiliar(thread)) threads.push(thread);
+  for await (const thread of readThreads(args.threads)) if (!(await policy.isFamiliar(thread))) threads.push(thread);
   const scored = await scoreThreads(threads, { policy });
+  const task = taskOfLabel(policy.manifest.task);
   const labelled = scored
-    .map((each) => ({ ...each, gold: policy.goldOf(each.thread) }))
+    .map((each) => ({ ...each, gold: goldName(task, each.thread) }))
     .filter(({ gold }) => gold !== null);
   const population = labelled.map((each): CalibrationThread => {
     const posts = each.posts.map(({ score, hours }, index) => ({

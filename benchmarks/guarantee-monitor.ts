@@ -7,8 +7,8 @@
  */
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
+import type { Audit } from '../checkpoints/policy/audit.ts';
 import { changedPrediction, isAudited } from '../checkpoints/policy/audit.ts';
-import type { Audit } from '../checkpoints/policy/audit-schema.ts';
 import { movedThreshold } from '../experiments/stop-agent/adapt.ts';
 import { countedAudits } from '../experiments/stop-agent/monitor.ts';
 import { eProcess } from '../src/metrics/e-process.ts';

@@ -38,8 +38,8 @@ for (const folder of runs) {
   const policy = await openPolicy(folder);
   const { demonstrations = [], environment = [] } = readParts(openRunOf(folder, 'stop-agent'));
   const learntFrom = new Set([...demonstrations, ...environment].map(({ identity }) => identity));
-  const familiar = all.filter((thread) => policy.isFamiliar(thread));
-  const fresh = all.filter((thread) => !policy.isFamiliar(thread));
+  const [familiar, fresh]: [Thread[], Thread[]] = [[], []];
+  for (const thread of all) ((await policy.isFamiliar(thread)) ? familiar : fresh).push(thread);
   const { threads } = calibrationThreads(fresh, { familiar, quietHours: 0 });
   const learnt = familiar.filter((thread) => learntFrom.has(threadIdentity(thread)));
   const scored = await scoreThreads([...learnt, ...threads], { policy });

@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { markdownTable } from 'markdown-table';
 import { bundleFiles, readManifest } from '../checkpoints/policy/manifest.ts';
-import { readWeights } from '../checkpoints/policy/read-weights.ts';
+import { readWeights } from '../checkpoints/policy/network.ts';
 import { bundleContents, weightsFile, writeBundle } from '../checkpoints/policy/write-bundle.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
 import { freePort } from '../tests/interop/serving.ts';

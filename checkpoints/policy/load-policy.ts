@@ -1,15 +1,19 @@
-import * as z from 'zod/mini';
-import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { InputError } from '../../src/errors.ts';
 import { likeliest } from '../../src/likeliest.ts';
-import { type AuditDraw, auditedThread } from './audit.ts';
-import type { Audit } from './audit-schema.ts';
-import { calibratedOn, claimIdentity } from './calibrated-on.ts';
-import { asBytes, fetcherOf } from './fetcher.ts';
-import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
-import { hashingIdentitySchema } from './hashing-identity.ts';
-import { bundleFiles, checkDigest, type Manifest, parseBundleJson, policyDigest, readManifest } from './manifest.ts';
-import { stopProbabilitiesOf } from './network.ts';
+import { type Audit, type AuditDraw, auditedThread } from './audit.ts';
+import { checkGoldenThreads, type LoadedParts } from './golden.ts';
+import {
+  type Bundle,
+  bundleFiles,
+  calibratedOn,
+  claimIdentity,
+  fetcherOf,
+  type Manifest,
+  openBundle,
+  policyDigest,
+  type ReadFile,
+} from './manifest.ts';
+import { readWeights, stopProbabilitiesOf } from './network.ts';
 import { type OutOfDistribution, outOfDistributionFrom } from './out-of-distribution.ts';
 import {
   type DetectorOutput,
@@ -21,19 +25,16 @@ import {
   threadReader,
 } from './policy.ts';
 import { type PolicyPost, postOf } from './policy-post.ts';
-import { bundledModelSchema, embedder, type PrefixReader, prefixReader } from './prefix-reader.ts';
-import { readWeights } from './read-weights.ts';
-import { actingScores, alertingScores } from './replay.ts';
+import { bundledModelSchema, hashingEncoder, type PrefixReader, prefixReader } from './prefix-reader.ts';
 import { columnsOf, stateFields } from './state-fields.ts';
-import { readsAll, stopIn } from './stops.ts';
 
 /*
  * `earshot/policy`: loads a bundle and decides, in Node and in browsers. It needs no tensors, no files and no package
  * except the schemas, so it stays small.
  */
 
+export type { Audit } from './audit.ts';
 export { type AuditDraw, isAudited } from './audit.ts';
-export type { Audit } from './audit-schema.ts';
 export type { Manifest } from './manifest.ts';
 export type { OutOfDistribution } from './out-of-distribution.ts';
 export type {
@@ -47,8 +48,8 @@ export type {
 export type { PolicyPost } from './policy-post.ts';
 
 export interface PolicySource {
-  /** Returns the bytes of a file of the bundle. In Node: `(name) => readFile(join(folder, name))`. */
-  readonly read: (name: string) => Promise<Uint8Array | ArrayBuffer>;
+  /** In Node: `(name) => readFile(join(folder, name))`. */
+  readonly read: ReadFile;
   /**
    * Embeds texts, row-major [texts, dimensions]. Needed if the bundle's encoder is a transformer, which is not part of
    * the bundle; `manifest.encoder` names it.
@@ -109,9 +110,9 @@ export interface Policy {
 export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
   const policySource: PolicySource =
     typeof source === 'string' || source instanceof URL ? { read: fetcherOf(source) } : source;
-  const bundle = await openBundle(policySource);
+  const bundle = await openBundle(policySource.read);
   const parts = await partsOf(bundle, policySource);
-  await checkGoldenThreads(bundle, parts);
+  await checkGoldenThreads(await bundle.text(bundleFiles.golden), parts);
   const { manifest } = bundle;
   const { guarantee = null, trainedClaims = null } = manifest;
   const definition = { ...parts.definition, threshold: guarantee?.threshold ?? parts.definition.threshold };
@@ -124,7 +125,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const region = guarantee?.claims ?? trainedClaims;
   const outOfDistribution = region === null ? () => null : outOfDistributionFrom(region);
   const claimOf = ({ posts: [claim] }: PolicyThread) => postOf(claim).text;
-  const trained = await trainedIdentities(bundle);
+  const trained = await bundle.identities(bundleFiles.trained);
   const isTrainedOn = async (thread: PolicyThread & { readonly id: string }) =>
     trained.has(await claimIdentity({ id: thread.id, claim: claimOf(thread) }));
   const isListed = calibratedOn(guarantee);
@@ -169,48 +170,14 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   };
 }
 
-/** A bundle whose files are checked against the hashes of its manifest. */
-interface Bundle {
-  readonly manifest: Manifest;
-  readonly file: (name: string) => Promise<Uint8Array>;
-  readonly text: (name: string) => Promise<string>;
-}
-
-async function openBundle({ read }: PolicySource): Promise<Bundle> {
-  const bytesOf = async (name: string) => asBytes(await read(name), name);
-  const manifest = await readManifest(new TextDecoder().decode(await bytesOf(bundleFiles.manifest)));
-  const file = async (name: string) => {
-    const bytes = await bytesOf(name);
-    await checkDigest(bytes, { name, sha256: manifest.files[name] });
-    return bytes;
-  };
-  return { manifest, file, text: async (name) => new TextDecoder().decode(await file(name)) };
-}
-
-async function trainedIdentities({ manifest, text }: Bundle): Promise<ReadonlySet<string>> {
-  const name = bundleFiles.trained;
-  if (manifest.files[name] === undefined) return new Set();
-  return new Set(parseBundleJson(await text(name), { name, schema: z.array(z.string()) }));
-}
-
-/** Everything that a bundle contributes to a decision. */
-interface LoadedParts {
-  /** The definition without the threshold of the guarantee. */
-  readonly definition: PolicyDefinition;
-  /** The encoder, student and detector of the bundle. */
-  readonly sources: PolicySources;
-  /** Whether the bundle can make states from texts. */
-  readonly readsTexts: boolean;
-}
-
-async function partsOf({ manifest, file, text }: Bundle, source: PolicySource): Promise<LoadedParts> {
+async function partsOf({ manifest, file, json }: Bundle, source: PolicySource): Promise<LoadedParts> {
   const { state, task, queries, limits, threshold } = manifest;
   const model = async (name: string | null) =>
-    name === null ? null : prefixReader(parseBundleJson(await text(name), { name, schema: bundledModelSchema }));
+    name === null ? null : prefixReader(await json(name, bundledModelSchema));
   const network = manifest.weights === null ? null : readWeights(await file(manifest.weights), state);
   const student = await model(manifest.student);
   const detector = await model(manifest.detector);
-  const embed = source.embed ?? bundledEncoder(manifest);
+  const embed = source.embed ?? hashingEncoder(manifest.encoder);
   const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
   const continued = (await embed?.([state.previousActions.continue])) ?? new Float32Array(dimensions);
   const names = state.fields.map(({ name }) => name);
@@ -228,46 +195,6 @@ async function partsOf({ manifest, file, text }: Bundle, source: PolicySource): 
       openDetector: detector === null ? null : () => judgeOfThread(detector),
     },
     readsTexts: (dimensions === 0 || embed !== null) && (!readsStudent || (source.student ?? student) !== null),
-  };
-}
-
-/** @throws InputError that names the golden thread which is decided differently */
-async function checkGoldenThreads({ text }: Bundle, { definition, sources, readsTexts }: LoadedParts): Promise<void> {
-  const { task, queries } = definition;
-  for (const line of (await text(bundleFiles.golden)).split('\n')) {
-    if (line === '') continue;
-    const golden = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
-    checkScores(golden, actingScores(definition.score(floatsFromBase64(golden.states)), queries));
-    if (!readsTexts) continue;
-    const openDetector = sources.openDetector ?? (() => recordedOutputs(golden, task.labels));
-    const thread = threadReader({ ...definition, ...readsAll }, { ...sources, openDetector }).open();
-    const scores: number[] = [];
-    const hours: (number | null)[] = [];
-    const labels: (string | null)[] = [];
-    for (const [index, post] of golden.texts.entries()) {
-      const read = await thread.read({ text: post, time: golden.times[index] });
-      scores.push(read.scores[index]);
-      hours.push(read.hours);
-      if (task.alerts !== undefined) labels.push((await thread.predict())?.label ?? null);
-    }
-    checkScores(golden, scores);
-    const labelAt = (length: number) => labels[length - 1] ?? null;
-    const counting = alertingScores(Float32Array.from(scores), { task, queries, labelAt });
-    const posts = Array.from(counting, (score, index) => ({ score, hours: hours[index] }));
-    checkStop(golden, stopIn(definition, posts));
-  }
-}
-
-/** The built-in encoder; null if the bundle needs another one. */
-function bundledEncoder({ encoder }: Manifest): PolicySources['embed'] {
-  const hashing = z.safeParse(hashingIdentitySchema, encoder);
-  if (!hashing.success) return null;
-  const embedOne = embedder(hashing.data);
-  const { dimensions } = hashing.data;
-  return async (texts) => {
-    const rows = new Float32Array(texts.length * dimensions);
-    for (const [index, text] of texts.entries()) rows.set(embedOne(text), index * dimensions);
-    return rows;
   };
 }
 
@@ -299,15 +226,4 @@ function judgeOfThread(detector: PrefixReader): (posts: readonly PolicyPost[]) =
 function readerOf(model: PrefixReader): (post: PolicyPost) => Promise<readonly number[]> {
   const read = model.open();
   return async (post) => read(post);
-}
-
-/** The detector of a golden thread: it repeats the recorded judgements. */
-function recordedOutputs({ judgements }: Golden, labels: readonly string[]) {
-  return async (posts: readonly unknown[]): Promise<DetectorOutput> => {
-    const { label = null, probabilities = null } = judgements.find((entry) => entry.posts === posts.length) ?? {};
-    return {
-      label,
-      probabilities: probabilities && Object.fromEntries(labels.map((name, index) => [name, probabilities[index]])),
-    };
-  };
 }

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { postPoolings } from '../../src/data/post-pooling.ts';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
-import { guaranteeSchema } from './guarantee.ts';
+import { type Guarantee, guaranteeSchema } from './guarantee.ts';
 import { claimRegionSchema } from './out-of-distribution.ts';
 import { fieldNames } from './state-fields.ts';
 
@@ -145,7 +145,7 @@ export async function readManifest(text: string): Promise<Manifest> {
 }
 
 /** @throws InputError that names the file whose content changed after the export */
-export async function checkDigest(
+async function checkDigest(
   bytes: Uint8Array,
   { name, sha256 }: { name: string; sha256: string | undefined },
 ): Promise<void> {
@@ -167,4 +167,78 @@ export async function policyDigest({ files }: Pick<Manifest, 'files'>): Promise<
 export async function sha256Hex(bytes: Uint8Array): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new Uint8Array(bytes));
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Returns the bytes of a file of a bundle. */
+export type ReadFile = (name: string) => Promise<Uint8Array | ArrayBuffer>;
+
+/** A bundle whose files are checked against the hashes of its manifest. */
+export interface Bundle {
+  readonly manifest: Manifest;
+  file(name: string): Promise<Uint8Array>;
+  text(name: string): Promise<string>;
+  json<Schema extends z.ZodMiniType>(name: string, schema: Schema): Promise<z.output<Schema>>;
+  /** The hashes of threads that a file lists; none if the bundle lacks it. */
+  identities(name: string): Promise<ReadonlySet<string>>;
+}
+
+export async function openBundle(read: ReadFile): Promise<Bundle> {
+  const bytesOf = async (name: string) => asBytes(await read(name), name);
+  const manifest = await readManifest(new TextDecoder().decode(await bytesOf(bundleFiles.manifest)));
+  const file = async (name: string) => {
+    const bytes = await bytesOf(name);
+    await checkDigest(bytes, { name, sha256: manifest.files[name] });
+    return bytes;
+  };
+  const text = async (name: string) => new TextDecoder().decode(await file(name));
+  const json: Bundle['json'] = async (name, schema) => parseBundleJson(await text(name), { name, schema });
+  const identities = async (name: string) =>
+    new Set(manifest.files[name] === undefined ? [] : await json(name, z.array(z.string())));
+  return { manifest, file, text, json, identities };
+}
+
+/** Returns a function that fetches a file by its name from a folder on a server. */
+export function fetcherOf(folder: URL | string): ReadFile {
+  return async (name) => {
+    if (!URL.canParse(String(folder)))
+      throw new InputError(`${folder} is no address; give one, or { read }, which gives the bytes of a file`);
+    // Without the slash, the file name would replace the last part of the folder's address.
+    const address = new URL(name, String(folder).replace(/\/?(?=$|[?#])/, '/'));
+    const response = await fetch(address).catch((error: unknown) => {
+      throw new InputError(`${address} cannot be fetched: ${error}`);
+    });
+    if (!response.ok)
+      throw new InputError(`${address} cannot be read (status ${response.status}); give the folder of a bundle`);
+    return response.arrayBuffer();
+  };
+}
+
+/** @throws InputError for any other value, which callers without types may give */
+function asBytes(content: Uint8Array | ArrayBuffer, name: string): Uint8Array {
+  if (content instanceof Uint8Array) return content;
+  if (content instanceof ArrayBuffer) return new Uint8Array(content);
+  throw new InputError(`read gave a ${typeof content} for ${name}, not bytes`);
+}
+
+/* A guarantee holds by construction on its calibration threads, so audits leave them out: they are no evidence. */
+
+/** 16 digits identify one of a few thousand threads. */
+const digits = 16;
+
+/** The form of a thread in a guarantee's list. @param identity the thread's hash in `trained.json` */
+export function listedIdentity(identity: string): string {
+  return identity.slice(0, digits);
+}
+
+/** Names a thread by its id and claim, as a run and the reader in Python do: SHA-256 of JSON whose keys are sorted. */
+export function claimIdentity({ id, claim }: { readonly id: string; readonly claim: string }): Promise<string> {
+  return sha256Hex(new TextEncoder().encode(JSON.stringify({ claim, id })));
+}
+
+/** Returns a test whether a guarantee was calibrated on a thread; false for every thread if that is unknown. */
+export function calibratedOn(
+  guarantee: Pick<Guarantee, 'calibratedOn'> | null,
+): (thread: { readonly id: string; readonly claim: string }) => Promise<boolean> {
+  const listed = new Set(guarantee?.calibratedOn ?? []);
+  return async (thread) => listed.size > 0 && listed.has(listedIdentity(await claimIdentity(thread)));
 }

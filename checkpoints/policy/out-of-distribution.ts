@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { floatsFromBase64 } from '../../src/base64-floats.ts';
-import { hashingIdentitySchema } from './hashing-identity.ts';
-import { embedder } from './prefix-reader.ts';
+import { embedder, hashingIdentitySchema } from './prefix-reader.ts';
 
 /** The region of some threads' claims. */
 export const claimRegionSchema = z.object({

@@ -80,6 +80,8 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     { scoreThreads },
     { askOwnModels, costOfOwnModels },
     { guaranteeInWords },
+    { guaranteeInBundle },
+    { goldName, taskOfLabel },
     { watched },
   ] = await Promise.all([
     import('../stop-agent/policy/policy-folder.ts'),
@@ -87,6 +89,8 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     import('../stop-agent/scored-thread.ts'),
     import('../stop-agent/policy/own-models.ts'),
     import('../../checkpoints/policy/guarantee.ts'),
+    import('../../checkpoints/policy/write-bundle.ts'),
+    import('../../src/data/task.ts'),
     import('./progress.ts'),
   ]);
   const { policy, loss, read } = await watched(folder, terminal, async (context) => {
@@ -99,7 +103,8 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     if (options.dryRun) return { policy, loss, read: null };
     const sequences = await askOwnModels(policy, asking);
     const scored = await scoreThreads(threads, { policy, sequences });
-    const read = scored.map((thread) => ({ ...thread, gold: policy.goldOf(thread.thread) }));
+    const task = taskOfLabel(policy.manifest.task);
+    const read = scored.map((thread) => ({ ...thread, gold: goldName(task, thread.thread) }));
     return { policy, loss, read };
   });
   if (read === null) return void stderr.write('Nothing was sent, and no guarantee was written.\n');
@@ -113,7 +118,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     return;
   }
   const guarantee = await guaranteeFor(read, terms);
-  await policy.writeGuarantee(guarantee);
+  await guaranteeInBundle(policy.folder, guarantee);
   const byConfidence = keptByConfidence(read, terms);
   const { claims: _, calibratedOn: __, ...rest } = guarantee;
   if (json) return printJson(terminal, { agent: folder, ...rest, confidenceRule: byConfidence });
@@ -151,16 +156,18 @@ async function freshThreads(
   },
 ): Promise<Thread[]> {
   const { threads: path, loss, skipInvalid, quiet = null, onNote } = options;
-  const [{ readThreads }, { calibrationThreads }] = await Promise.all([
+  const [{ readThreads }, { calibrationThreads }, { goldName, taskOfLabel }] = await Promise.all([
     import('../../src/data/thread-file.ts'),
     import('../stop-agent/calibration-threads.ts'),
+    import('../../src/data/task.ts'),
   ]);
+  const task = taskOfLabel(policy.manifest.task);
   const fresh: Thread[] = [];
   const familiar: Thread[] = [];
   let unlabelled = 0;
   for await (const thread of readThreads(path, { skipInvalid, onSkipped: onNote })) {
-    if (policy.isFamiliar(thread)) familiar.push(thread);
-    else if (labelled.has(loss) && policy.goldOf(thread) === null) unlabelled++;
+    if (await policy.isFamiliar(thread)) familiar.push(thread);
+    else if (labelled.has(loss) && goldName(task, thread) === null) unlabelled++;
     else fresh.push(thread);
   }
   if (familiar.length > 0)

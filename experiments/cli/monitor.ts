@@ -1,5 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings';
-import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
+import type { Audit } from '../../checkpoints/policy/audit.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { counted } from '../../src/counted.ts';
 import { GuaranteeViolated, InputError } from '../../src/errors.ts';
@@ -101,11 +101,14 @@ async function answered(
 ): Promise<string | null> {
   const { adapt = false, recalibrate = false, watched, alarm, policy } = options;
   if (!adapt && !recalibrate) return null;
-  const [{ adapted, recalibrated }, { countedAudits }, { guaranteeInWords }] = await Promise.all([
-    import('../stop-agent/adapt.ts'),
-    import('../stop-agent/monitor.ts'),
-    import('../../checkpoints/policy/guarantee.ts'),
-  ]);
+  const [{ adapted, recalibrated }, { countedAudits }, { guaranteeInWords }, { guaranteeInBundle }] = await Promise.all(
+    [
+      import('../stop-agent/adapt.ts'),
+      import('../stop-agent/monitor.ts'),
+      import('../../checkpoints/policy/guarantee.ts'),
+      import('../../checkpoints/policy/write-bundle.ts'),
+    ],
+  );
   const { guarantee, now, alerts } = watched;
   const { ended, counted } = countedAudits(audits, watched);
   if (adapt && counted.length === 0) return null;
@@ -114,7 +117,7 @@ async function answered(
   const next = adapt
     ? adapted(guarantee, ended, { now, alerts })
     : recalibrated(guarantee, since, { limits: policy.definition.limits, alerts });
-  await policy.writeGuarantee(next);
+  await guaranteeInBundle(policy.folder, next);
   return guaranteeInWords(next);
 }
 

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { AuditDraw } from '../../checkpoints/policy/audit.ts';
-import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
+import type { Audit, AuditDraw } from '../../checkpoints/policy/audit.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { auditFile, inOrder, readAudits } from '../stop-agent/audit-file.ts';
 import { type Monitored, monitored } from '../stop-agent/monitor.ts';

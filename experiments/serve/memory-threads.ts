@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
+import type { Audit } from '../../checkpoints/policy/audit.ts';
 import { unavailable } from './http-problem.ts';
 import { type KeptPost, type ThreadOutcome, type ThreadStore, tooManyThreads } from './thread-store.ts';
 

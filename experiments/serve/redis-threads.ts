@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { type Audit, auditSchema } from '../../checkpoints/policy/audit-schema.ts';
+import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { unavailable } from './http-problem.ts';

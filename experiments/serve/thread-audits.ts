@@ -1,5 +1,5 @@
+import type { Audit } from '../../checkpoints/policy/audit.ts';
 import { type AuditDraw, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
-import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { ServedBundle } from './models.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
+import type { Audit } from '../../checkpoints/policy/audit.ts';
 import { postSchema } from '../../src/data/thread.ts';
 import { threadDecisionSchema } from '../stop-agent/thread-decision.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';

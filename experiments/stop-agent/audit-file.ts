@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Audit, auditSchema } from '../../checkpoints/policy/audit-schema.ts';
+import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';

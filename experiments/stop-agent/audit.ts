@@ -1,5 +1,5 @@
+import type { Audit } from '../../checkpoints/policy/audit.ts';
 import { type AuditDraw, type AuditSources, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
-import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';

@@ -1,5 +1,5 @@
-import { listedIdentity } from '../../checkpoints/policy/calibrated-on.ts';
 import { type Guarantee, guaranteeSchema, isAboutAlerts } from '../../checkpoints/policy/guarantee.ts';
+import { listedIdentity } from '../../checkpoints/policy/manifest.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
 import { threadIdentity } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';

@@ -1,5 +1,5 @@
+import type { Audit, Audited } from '../../checkpoints/policy/audit.ts';
 import { auditedLoss, type CountedLoss } from '../../checkpoints/policy/audit.ts';
-import type { Audit, Audited } from '../../checkpoints/policy/audit-schema.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { manyFlagged } from '../../checkpoints/policy/out-of-distribution.ts';
 import { confidenceSequence, type Losses } from '../../src/metrics/confidence-sequence.ts';

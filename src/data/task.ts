@@ -24,6 +24,11 @@ export function checkedGoldLabel(task: Task, thread: Thread): number | null {
   );
 }
 
+/** The name of a thread's gold label; null without one. */
+export function goldName(task: Task, thread: Thread): string | null {
+  return task.labels[task.goldLabel(thread) ?? -1] ?? null;
+}
+
 /** Rumor or not: the task of early rumor detection. */
 export const rumorTask: Task = {
   name: 'rumor',

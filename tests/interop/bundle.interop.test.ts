@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { unicodeThreads } from '../../checkpoints/policy/unicode-threads.ts';
+import { unicodeThreads } from '../../checkpoints/policy/golden-inputs.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { PolicySource } from '../../../checkpoints/policy/load-policy.ts';
-import { bundleFiles, checkDigest, type Manifest, parseBundleJson } from '../../../checkpoints/policy/manifest.ts';
+import { type Bundle, bundleFiles, type Manifest } from '../../../checkpoints/policy/manifest.ts';
 import type { PolicyPost } from '../../../checkpoints/policy/policy-post.ts';
 import type { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { canonicalJson } from '../../../src/content-hash.ts';
@@ -14,14 +14,11 @@ import { judgePostsBy, wholePost } from '../../judging/judge-posts.ts';
  * Makes the encoder of posts, and the detector and the student of a bundle if they have an encoder.
  * @throws InputError where an encoder cannot be made as it was at the training
  */
-export async function encodingSources(
-  read: PolicySource['read'],
-  manifest: Manifest,
-): Promise<Pick<PolicySource, 'embed' | 'judge' | 'student'>> {
-  const detector = await modelWithEncoder(read, { manifest, name: 'detector' });
-  const student = await modelWithEncoder(read, { manifest, name: 'student' });
+export async function encodingSources(bundle: Bundle): Promise<Pick<PolicySource, 'embed' | 'judge' | 'student'>> {
+  const detector = await modelWithEncoder(bundle, 'detector');
+  const student = await modelWithEncoder(bundle, 'student');
   return {
-    embed: await embedderOf(manifest),
+    embed: await embedderOf(bundle.manifest),
     judge: detector === null ? undefined : judgePostsBy(detector),
     student: student === null ? undefined : (threadId) => studentReader(student, threadId),
   };
@@ -45,15 +42,13 @@ const encodersOf = z.object({
 
 /** A detector or student that readers of a bundle cannot run, because it has an encoder; null where there is none. */
 async function modelWithEncoder(
-  read: PolicySource['read'],
-  { manifest, name }: { manifest: Manifest; name: 'detector' | 'student' },
+  { manifest, json }: Bundle,
+  name: 'detector' | 'student',
 ): Promise<LocalDetector | null> {
   const file = bundleFiles[name];
   if (manifest[name] !== null || manifest.files[file] === undefined) return null;
-  const bytes = new Uint8Array(await read(file));
-  await checkDigest(bytes, { name: file, sha256: manifest.files[file] });
   const { LocalDetector, fittedModelSchema } = await import('../../../experts/detectors/local/local-detector.ts');
-  const model = parseBundleJson(new TextDecoder().decode(bytes), { name: file, schema: fittedModelSchema });
+  const model = await json(file, fittedModelSchema);
   const { detector, state } = encodersOf.parse(manifest.training.experiment);
   const { encoder } = name === 'detector' ? detector : state.studentOptions;
   const config = encoderSchema.safeParse(encoder);

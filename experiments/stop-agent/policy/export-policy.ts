@@ -9,10 +9,8 @@ import {
   policyDigest,
   readManifest,
 } from '../../../checkpoints/policy/manifest.ts';
-import { stopProbabilitiesOf } from '../../../checkpoints/policy/network.ts';
-import { checkParity, type Parity } from '../../../checkpoints/policy/parity.ts';
-import { joinedStates } from '../../../checkpoints/policy/probe-states.ts';
-import { readWeights } from '../../../checkpoints/policy/read-weights.ts';
+import { readWeights, stopProbabilitiesOf } from '../../../checkpoints/policy/network.ts';
+import { checkParity, joinedStates, type Parity } from '../../../checkpoints/policy/parity.ts';
 import { columnsOf, readsField } from '../../../checkpoints/policy/state-fields.ts';
 import { checkFree, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import type { RunDirectory } from '../../../checkpoints/run-directory.ts';

@@ -1,19 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as z from 'zod/mini';
-import type { Guarantee } from '../../../checkpoints/policy/guarantee.ts';
-import { loadPolicy, type Policy, type PolicySource } from '../../../checkpoints/policy/load-policy.ts';
-import {
-  bundleFiles,
-  checkDigest,
-  type Manifest,
-  parseBundleJson,
-  readManifest,
-} from '../../../checkpoints/policy/manifest.ts';
-import { guaranteeInBundle } from '../../../checkpoints/policy/write-bundle.ts';
-import { taskOfLabel } from '../../../src/data/task.ts';
-import { type Thread, threadIdentity } from '../../../src/data/thread.ts';
+import { loadPolicy, type Policy } from '../../../checkpoints/policy/load-policy.ts';
+import { bundleFiles, claimIdentity, type Manifest, openBundle } from '../../../checkpoints/policy/manifest.ts';
+import type { Thread } from '../../../src/data/thread.ts';
 import { diskError, InputError } from '../../../src/errors.ts';
 import { missingRun } from '../../../src/missing-path.ts';
 import { judgePostsBy } from '../../judging/judge-posts.ts';
@@ -35,12 +25,8 @@ export interface OpenedPolicy extends Policy {
   /** Identities of the threads that it learnt from, and of those that its training tested or calibrated it on. */
   readonly trained: ReadonlySet<string>;
   readonly tested: ReadonlySet<string>;
-  /** The gold label of a thread; null where it has none. */
-  goldOf(thread: Thread): string | null;
   /** Whether the thread is in `trained` or `tested`. */
-  isFamiliar(thread: Thread): boolean;
-  /** Puts a guarantee in the place of the present one. Decisions of this object stay as they are. */
-  writeGuarantee(guarantee: Guarantee): Promise<void>;
+  isFamiliar(thread: Thread): Promise<boolean>;
 }
 
 /**
@@ -54,26 +40,25 @@ export async function openPolicy(
   folder: string,
   { judge = null }: { judge?: PrefixJudge | null } = {},
 ): Promise<OpenedPolicy> {
-  const bundle = policyFolder(folder);
-  const read = (name: string) => bundleFile(bundle, name);
-  const manifest = await readManifest(new TextDecoder().decode(await read(bundleFiles.manifest)));
+  const path = policyFolder(folder);
+  const read = (name: string) => bundleFile(path, name);
+  const bundle = await openBundle(read);
+  const { manifest } = bundle;
   if (judge !== null) checkLabels(judge, manifest.task);
-  const encoding = needsEncoder(manifest)
-    ? await (await import('./encoding-sources.ts')).encodingSources(read, manifest)
-    : {};
+  const encoding = needsEncoder(manifest) ? await (await import('./encoding-sources.ts')).encodingSources(bundle) : {};
   const policy = await loadPolicy({ read, ...encoding, ...(judge !== null && { judge: judgePostsBy(judge) }) });
-  const trained = await identitiesIn(read, { manifest, name: bundleFiles.trained });
-  const tested = await identitiesIn(read, { manifest, name: bundleFiles.tested });
-  const task = taskOfLabel(manifest.task);
+  const trained = await bundle.identities(bundleFiles.trained);
+  const tested = await bundle.identities(bundleFiles.tested);
   return {
     ...policy,
     hasFreeDetector: policy.hasDetector && judge === null,
-    folder: bundle,
-    goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
+    folder: path,
     trained,
     tested,
-    isFamiliar: (thread) => trained.has(threadIdentity(thread)) || tested.has(threadIdentity(thread)),
-    writeGuarantee: (guarantee) => guaranteeInBundle(bundle, guarantee),
+    async isFamiliar({ id, posts: [claim] }) {
+      const identity = await claimIdentity({ id, claim: claim.text });
+      return trained.has(identity) || tested.has(identity);
+    },
   };
 }
 
@@ -116,17 +101,6 @@ function needsEncoder({ encoder, detector, student, files }: Manifest): boolean 
     isWithout(detector, bundleFiles.detector) ||
     isWithout(student, bundleFiles.student)
   );
-}
-
-/** Identities of the threads that a file of a bundle lists. */
-async function identitiesIn(
-  read: PolicySource['read'],
-  { manifest, name }: { manifest: Manifest; name: string },
-): Promise<ReadonlySet<string>> {
-  if (manifest.files[name] === undefined) return new Set();
-  const bytes = new Uint8Array(await read(name));
-  await checkDigest(bytes, { name, sha256: manifest.files[name] });
-  return new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
 }
 
 function checkLabels({ name, labels }: PrefixJudge, task: Manifest['task']): void {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { unicodeThreads } from '../../../checkpoints/policy/golden-inputs.ts';
 import { policyNetwork } from '../../../checkpoints/policy/network.ts';
 import type { ClaimRegion } from '../../../checkpoints/policy/out-of-distribution.ts';
 import type { PolicyDefinition } from '../../../checkpoints/policy/policy.ts';
 import { readsField } from '../../../checkpoints/policy/state-fields.ts';
-import { unicodeThreads } from '../../../checkpoints/policy/unicode-threads.ts';
 import { writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import type { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { fittedModelSchema, LocalDetector } from '../../../experts/detectors/local/local-detector.ts';

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { type Golden, isTied } from '../../../checkpoints/policy/golden.ts';
-import { goldenRefusalLines } from '../../../checkpoints/policy/golden-refusals.ts';
+import { goldenRefusalLines } from '../../../checkpoints/policy/golden-inputs.ts';
 import { stopRuleInWords } from '../../../checkpoints/policy/guarantee.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/policy/manifest.ts';
 import type { PolicyNetwork } from '../../../checkpoints/policy/network.ts';
 import { onnxModel } from '../../../checkpoints/policy/onnx-model.ts';
-import { checkParity } from '../../../checkpoints/policy/parity.ts';
+import { checkParity, extremeStates, joinedStates, randomStates } from '../../../checkpoints/policy/parity.ts';
 import type { PolicyDefinition } from '../../../checkpoints/policy/policy.ts';
 import { policyCard } from '../../../checkpoints/policy/policy-card.ts';
-import { extremeStates, joinedStates, randomStates } from '../../../checkpoints/policy/probe-states.ts';
 import { policyStates, replay } from '../../../checkpoints/policy/replay.ts';
 import { columnsOf, readsField } from '../../../checkpoints/policy/state-fields.ts';
 import { bundleContents, weightsFile } from '../../../checkpoints/policy/write-bundle.ts';

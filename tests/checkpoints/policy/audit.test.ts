@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changedPrediction, isAudited } from '../../../checkpoints/policy/audit.ts';
-import { auditSchema } from '../../../checkpoints/policy/audit-schema.ts';
+import { auditSchema, changedPrediction, isAudited } from '../../../checkpoints/policy/audit.ts';
 import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { mixedBundle } from '../../experiments/serve/small-server.ts';

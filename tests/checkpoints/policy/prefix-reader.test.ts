@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { unicodeThreads } from '../../../checkpoints/policy/golden-inputs.ts';
 import { bundledModelSchema, prefixReader } from '../../../checkpoints/policy/prefix-reader.ts';
-import { unicodeThreads } from '../../../checkpoints/policy/unicode-threads.ts';
 import { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { floatsToBase64, integersToBase64 } from '../../../src/base64-floats.ts';
 import { prefixOf } from '../../../src/data/thread.ts';

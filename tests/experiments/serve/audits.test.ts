@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Audit } from '../../../checkpoints/policy/audit-schema.ts';
+import type { Audit } from '../../../checkpoints/policy/audit.ts';
 import { guaranteeInBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import { auditLog } from '../../../experiments/serve/audit-log.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Audit, Audited } from '../../../checkpoints/policy/audit-schema.ts';
+import type { Audit, Audited } from '../../../checkpoints/policy/audit.ts';
 import { adapted, recalibrated } from '../../../experiments/stop-agent/adapt.ts';
 import { countedAudits, monitored } from '../../../experiments/stop-agent/monitor.ts';
 import { eProcess } from '../../../src/metrics/e-process.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { goldenRefusalLines } from '../../../checkpoints/policy/golden-refusals.ts';
+import { goldenRefusalLines } from '../../../checkpoints/policy/golden-inputs.ts';
 import { threadsOfStream } from '../../../src/data/thread-file.ts';
 import { InputError } from '../../../src/errors.ts';
 
