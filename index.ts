@@ -71,7 +71,7 @@ export { trainInDirectory } from './experiments/run/train-in-directory.ts';
 export { exportPolicy } from './experiments/stop-agent/policy/export-policy.ts';
 export { type OpenedPolicy, openPolicy } from './experiments/stop-agent/policy/policy-folder.ts';
 export { threadDecider } from './experiments/stop-agent/decide.ts';
-export { type ThreadDecision, threadDecisionSchema } from './experiments/stop-agent/thread-decision.ts';
+export { type ThreadDecision, threadDecisionSchema } from './experiments/stop-agent/decide.ts';
 export { loadPolicy, type Policy } from './checkpoints/policy/load-policy.ts';
 export { afterHours, allPosts, confidentAt, firstPosts, type Rule } from './checkpoints/policy/rules.ts';
 

@@ -65,7 +65,7 @@ SIGHUP reloads the bundles without dropping a request; a new guarantee takes eff
 thread after its decision, too, and "end": true with the last; a thread without posts for --idle minutes counts as ended.
 /v1/guarantee shows whether the guarantee holds. After SIGTERM or Ctrl-C, the server finishes open requests. npx passes no SIGTERM
 on: in scripts, start the file experiments/cli/earshot.mjs of the package with node, or give --with-parent.
-/docs lists the requests, /openapi.json describes them for programs, and /metrics is for Prometheus.
+/openapi.json describes the requests, and /metrics is for Prometheus.
 
 Examples:
   earshot serve policy
@@ -142,7 +142,7 @@ async function serveUntil(gone: AbortSignal, bundles: readonly string[], options
     logLevel,
   });
   stderr.write(
-    `earshot: serving ${models.map(({ name }) => name).join(', ')} at ${serving.address}; ${serving.address}/docs shows what can be asked\n`,
+    `earshot: serving ${models.map(({ name }) => name).join(', ')} at ${serving.address}; ${serving.address}/openapi.json describes the requests\n`,
   );
   const forget = terminal.onHangUp(() => void serving.reload());
   try {

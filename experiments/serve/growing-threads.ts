@@ -1,8 +1,7 @@
 import { alertOf } from '../../checkpoints/policy/policy.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { HttpProblem } from './http-problem.ts';
-import type { ServedBundle } from './models.ts';
-import type { Asked } from './predictions.ts';
+import type { Asked, ServedBundle } from './models.ts';
 import type { ThreadView } from './schemas.ts';
 import type { ThreadAudits } from './thread-audits.ts';
 import {

@@ -1,3 +1,11 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import { grouped } from '../../src/counted.ts';
+import { InputError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
+import { longestId } from './schemas.ts';
+
 /** The answer to a request that is wrong or cannot be served now. */
 export class HttpProblem extends Error {
   override readonly name = 'HttpProblem';
@@ -15,4 +23,103 @@ export class HttpProblem extends Error {
 /** For failures that may pass. */
 export function unavailable(message: string): HttpProblem {
   return new HttpProblem(503, message);
+}
+
+/** A message without the folders of the paths in it: callers need not know where a server keeps its files. */
+export function withoutFolders(message: string): string {
+  return message.replace(/[^\s"'`(]*\//g, '');
+}
+
+const gunzipped = promisify(gunzip);
+
+/** @param mostBytes limit on an unpacked body */
+function bodyTooLarge(mostBytes: number): HttpProblem {
+  const most = `${grouped(mostBytes)} bytes (${mostBytes / 1e6} MB)`;
+  return new HttpProblem(
+    413,
+    `the body, unpacked, has more than the ${most} that this server takes; send fewer posts or threads at a time, or start the server with a larger --max-body`,
+    { field: 'body' },
+  );
+}
+
+/**
+ * Unpacks a body of bounded size, so that a small request cannot fill the memory.
+ * @throws HttpProblem 415 for another encoding than gzip, 413 for a large body, 400 for a damaged one
+ */
+async function unpackedBody(body: Buffer, { headers, routeOptions }: FastifyRequest): Promise<Buffer> {
+  const field = 'content-encoding';
+  const encoding = headers[field]?.trim().toLowerCase();
+  const mostBytes = routeOptions.bodyLimit;
+  if (encoding === undefined || encoding === 'identity') return body;
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw new HttpProblem(
+      415,
+      `bodies packed with ${JSON.stringify(encoding)} are not read; send gzip, or the body as it is`,
+      { field },
+    );
+  try {
+    return await gunzipped(body, { maxOutputLength: mostBytes });
+  } catch (error) {
+    if (error instanceof RangeError) throw bodyTooLarge(mostBytes);
+    throw new HttpProblem(400, 'the body is said to be gzip and is not, or was cut off', { field });
+  }
+}
+
+/** Accepts JSON, gzipped or not, and nothing else. */
+export function jsonBodies(app: Pick<FastifyInstance, 'removeAllContentTypeParsers' | 'addContentTypeParser'>): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
+    jsonBody(await unpackedBody(body, request)),
+  );
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The value of a body; undefined for an empty one, because many clients announce JSON with every request.
+ * @throws HttpProblem (400) for text that is not UTF-8, which would be decided with other characters, or not JSON
+ */
+function jsonBody(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  let text: string;
+  try {
+    text = utf8.decode(body);
+  } catch {
+    throw new HttpProblem(400, 'the body is not UTF-8, which JSON is written in', { field: 'body' });
+  }
+  const value = jsonOrUndefined(text);
+  if (value === undefined) throw new HttpProblem(400, 'the body is not JSON', { field: 'body' });
+  return value;
+}
+
+/** Converts any error into the answer for the caller. */
+export function problemOf(
+  error: Error & Partial<Pick<FastifyError, 'statusCode' | 'validation' | 'validationContext' | 'code'>>,
+  { mostBytes }: { mostBytes: number },
+) {
+  if (error instanceof HttpProblem) return error;
+  if (error instanceof InputError) return new HttpProblem(400, withoutFolders(error.message));
+  const { statusCode = 500, validation, validationContext } = error;
+  if (validation !== undefined && validation.length > 0) {
+    // An unknown key comes first: where `txt` stands for `text`, that says more than that `text` is missing.
+    const unknown = validation.find(({ keyword }) => keyword === 'unrecognized_keys');
+    const { instancePath, message = 'is not what is asked for', params } = unknown ?? validation[0];
+    const [unknownKey] = unknown !== undefined && Array.isArray(params.keys) ? params.keys : [];
+    const path = [...instancePath.split('/'), unknownKey ?? ''].filter((part) => part !== '');
+    // Fields of the body go without saying.
+    const context = path.length === 0 || validationContext !== 'body' ? [validationContext ?? 'body'] : [];
+    const field = [...context, ...path].join('.');
+    return new HttpProblem(400, `${field}: ${message}`, { field });
+  }
+  if (statusCode === 413) return bodyTooLarge(mostBytes);
+  if (statusCode === 415)
+    return new HttpProblem(415, 'the body must be JSON, with the content type application/json', {
+      field: 'content-type',
+    });
+  if (error.code?.startsWith('FST_ERR_CTP') === true)
+    return new HttpProblem(400, 'the body is not JSON', { field: 'body' });
+  if (statusCode === 414)
+    return new HttpProblem(414, `the address is too long; the id of a thread has at most ${longestId} characters`);
+  if (statusCode < 500) return new HttpProblem(statusCode, error.message);
+  return new HttpProblem(500, 'this is a defect of the server; its log names the place');
 }

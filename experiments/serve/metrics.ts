@@ -1,15 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Monitored } from '../stop-agent/monitor.ts';
-import type { AboutGuarantee } from './guarantee-routes.ts';
 import type { Models } from './models.ts';
 import type { ThreadView } from './schemas.ts';
+import type { ThreadAudits } from './thread-audits.ts';
 import type { ThreadStore } from './thread-store.ts';
 
 /** Metrics for Prometheus. Labels have few values: routes instead of addresses, models instead of threads. */
-export function serverMetrics(
-  threads: ThreadStore,
-  { models, aboutGuarantee }: { models: Models; aboutGuarantee: AboutGuarantee },
-) {
+export function serverMetrics(options: { models: Models; store: ThreadStore; audits: ThreadAudits | null }) {
+  const { models, store, audits } = options;
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -39,12 +37,12 @@ export function serverMetrics(
     async collect() {
       // Where the store does not answer, the metric is missing, and the others are not.
       this.reset();
-      const count = await threads.count().catch(() => null);
+      const count = await store.count().catch(() => null);
       if (count !== null) this.set(count);
       else this.remove();
     },
   });
-  addGuarantees(registry, { models, aboutGuarantee });
+  if (audits !== null) addGuarantees(registry, { models, audits });
   return {
     registry,
     countRequest: (seconds: number, labels: { method: string; route: string; status: number }) =>
@@ -59,10 +57,7 @@ export function serverMetrics(
 
 export type ServerMetrics = ReturnType<typeof serverMetrics>;
 
-function addGuarantees(
-  registry: Registry,
-  { models, aboutGuarantee }: { models: Models; aboutGuarantee: AboutGuarantee },
-): void {
+function addGuarantees(registry: Registry, { models, audits }: { models: Models; audits: ThreadAudits }): void {
   const guarantees: Readonly<Record<string, [help: string, of: (monitoring: Monitored) => number]>> = {
     earshot_audits: ['Audited threads that count for the guarantee.', ({ now }) => now.items],
     earshot_audits_changed: [
@@ -75,7 +70,7 @@ function addGuarantees(
   const guaranteesNow = async () => {
     const ofModels: { model: string; monitored: Monitored }[] = [];
     for (const model of models.areReady() ? models.names : []) {
-      const about = await aboutGuarantee(models.get(model)).catch(() => null);
+      const about = await audits.about(models.get(model)).catch(() => null);
       if (about !== null) ofModels.push({ model, monitored: about.monitoring });
     }
     return ofModels;

@@ -1,28 +1,49 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { guaranteeInWords } from '../../checkpoints/policy/guarantee.ts';
 import { InputError } from '../../src/errors.ts';
-import { HttpProblem, unavailable } from './http-problem.ts';
+import { HttpProblem, unavailable, withoutFolders } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
-import { operations, problems } from './schemas.ts';
+import { modelQuery, operations, problems } from './schemas.ts';
+import { alarmLevel, type ThreadAudits } from './thread-audits.ts';
 import type { ThreadStore } from './thread-store.ts';
+
+const guaranteeSchema = z.object({
+  guarantee: z.string().describe('as a sentence'),
+  level: z.number().describe('largest share of predictions that may change, or of early alerts that may be withdrawn'),
+  threshold: z.number().describe('the policy stops where its score exceeds this'),
+  audits: z
+    .int()
+    .describe('that count: up to the first thread that is still open, in the order in which threads opened'),
+  changed: z
+    .int()
+    .describe('audited predictions that differ from those after all posts, or early alerts that these would withdraw'),
+  low: z.number().describe('lower end of the confidence sequence of the share that changes, valid at any time'),
+  high: z.number().describe('its upper end'),
+  eValue: z.number().describe('evidence against the guarantee'),
+  alarmAt: z.number().describe('the e-value of an alarm'),
+  alarm: z.boolean().describe('whether the e-value has ever reached that'),
+  waiting: z.int().describe('audits that opened after a thread which is still open'),
+  missing: z.int().describe('audits without an end'),
+});
 
 export interface ServerState {
   /** True from the beginning of the shutdown: the server is not ready, and connections are closed. */
   isClosing: boolean;
 }
 
-/** Routes for operators: health, metrics, reloads and the OpenAPI document. */
+/** Routes for operators: health, metrics, reloads, the guarantee and the OpenAPI document. */
 export function operationRoutes(options: {
   models: Models;
   store: ThreadStore;
   metrics: ServerMetrics;
+  audits: ThreadAudits | null;
   state: ServerState;
 }): FastifyPluginAsyncZod {
-  const { models, store, metrics, state } = options;
+  const { models, store, metrics, audits, state } = options;
   const about = operations('operation');
   const answer = z.strictObject({});
-  const page = { 200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } } };
   const text = { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } } };
   return async (app) => {
     app.get(
@@ -67,9 +88,13 @@ export function operationRoutes(options: {
         } catch (error) {
           if (!(error instanceof InputError)) throw error;
           metrics.countReload({ model, outcome: 'failed' });
-          throw new HttpProblem(400, `the bundle was not loaded, and the one before stays: ${error.message}`, {
-            field: 'model',
-          });
+          throw new HttpProblem(
+            400,
+            `the bundle was not loaded, and the one before stays: ${withoutFolders(error.message)}`,
+            {
+              field: 'model',
+            },
+          );
         }
         metrics.countReload({ model, outcome: 'loaded' });
         return {};
@@ -91,82 +116,41 @@ export function operationRoutes(options: {
       async () => ({ ...app.swagger() }),
     );
     app.get(
-      '/docs',
-      { schema: { ...about('docs', 'This interface as a page'), response: { ...page, ...problems() } } },
-      async (_request, reply) => {
-        reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
-        return reply.type('text/html; charset=utf-8').send(apiPage(app.swagger()));
+      '/v1/guarantee',
+      {
+        schema: {
+          ...about('guarantee', 'Whether the guarantee holds'),
+          description: 'From the audits of all servers that share a Redis.',
+          querystring: modelQuery(models.names),
+          response: { 200: guaranteeSchema, ...problems(404, 503) },
+        },
+      },
+      async ({ query }) => {
+        const audited = await audits?.about(models.chosen(query.model));
+        if (audited === undefined || audited === null)
+          throw new HttpProblem(
+            404,
+            audited === null
+              ? 'the bundle has no guarantee about changed predictions or withdrawn alerts; `earshot calibrate` gives it one'
+              : 'nothing is audited; start the server with --audit 10%',
+          );
+        const { guarantee, monitoring } = audited;
+        const { now, waiting, missing, alarm } = monitoring;
+        return {
+          guarantee: `${guaranteeInWords(guarantee)}.`,
+          level: guarantee.level,
+          threshold: guarantee.threshold,
+          audits: now.items,
+          changed: now.losses,
+          low: now.low,
+          high: now.high,
+          eValue: now.eValue,
+          alarmAt: 1 / alarmLevel,
+          alarm: alarm !== null && (guarantee.adapted ?? null) === null,
+          waiting,
+          missing,
+        };
       },
     );
   };
-}
-
-const documentSchema = z.looseObject({
-  info: z.looseObject({ title: z.string(), version: z.string(), description: z.string().default('') }),
-  paths: z.record(
-    z.string(),
-    z.record(
-      z.string(),
-      z.looseObject({
-        summary: z.string().default(''),
-        description: z.string().default(''),
-        parameters: z
-          .array(z.looseObject({ in: z.string(), name: z.string(), description: z.string().default('') }))
-          .default([]),
-        requestBody: z.unknown().optional(),
-        responses: z.record(
-          z.string(),
-          z.looseObject({ description: z.string().default(''), content: z.unknown().optional() }),
-        ),
-      }),
-    ),
-  ),
-});
-
-/** An OpenAPI document as a page without scripts and external resources, so that it works behind any proxy. */
-function apiPage(openapi: unknown): string {
-  const { info, paths } = documentSchema.parse(openapi);
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => {
-      const parameters = operation.parameters.map(
-        (each) => `<li><code>${escaped(each.name)}</code> (${escaped(each.in)}) ${escaped(each.description)}</li>`,
-      );
-      const responses = Object.entries(operation.responses).map(
-        ([status, { description, content }]) =>
-          `<li><b>${escaped(status)}</b> ${escaped(description)}${status.startsWith('2') ? shown('answer', content) : ''}</li>`,
-      );
-      return `<section>
-<h2><code>${method.toUpperCase()} ${escaped(path)}</code></h2>
-<p><b>${escaped(operation.summary)}.</b> ${escaped(operation.description)}</p>
-<ul>${parameters.join('')}</ul>
-${shown('body', operation.requestBody)}
-<ul>${responses.join('\n')}</ul>
-</section>`;
-    }),
-  );
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${escaped(info.title)} ${escaped(info.version)}</title>
-<style>
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-section { border-top: 1px solid #ccc; }
-h2 { font-size: 1.1rem; }
-pre { background: #f4f4f4; padding: 1rem; overflow: auto; max-height: 30rem; }
-</style>
-<h1>${escaped(info.title)} ${escaped(info.version)}</h1>
-<p>${escaped(info.description)} The same as a document for programs: <a href="openapi.json">openapi.json</a>.</p>
-${operations.join('\n')}
-</html>
-`;
-}
-
-function shown(what: string, value: unknown): string {
-  if (value === undefined) return '';
-  return `<details><summary>${what}</summary><pre>${escaped(JSON.stringify(value, null, 2))}</pre></details>`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -5,7 +5,7 @@ import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { unavailable } from './http-problem.ts';
-import type { ThreadLimits } from './memory-threads.ts';
+import type { ThreadLimits } from './thread-store.ts';
 import { keptPostSchema, outcomeSchema, type ThreadStore, tooManyThreads } from './thread-store.ts';
 
 /*

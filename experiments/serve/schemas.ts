@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unknownKeyError } from '../../src/data/bad-item.ts';
 import { postSchema, threadSchema } from '../../src/data/thread.ts';
-import { threadDecisionSchema } from '../stop-agent/thread-decision.ts';
+import { threadDecisionSchema } from '../stop-agent/decide.ts';
 
 /*
  * What requests and answers look like: for checking them, and for the OpenAPI document.

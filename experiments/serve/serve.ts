@@ -9,12 +9,11 @@ import { workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { openPolicy, policyFolder } from '../stop-agent/policy/policy-folder.ts';
 import { type Access, listenError } from './access.ts';
-import { type AuditSettings, auditLog } from './audit-log.ts';
-import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
-import { type ModelSource, type ServedBundle, servedModels } from './models.ts';
-import { detectorPrediction, predictionOrReason } from './predictions.ts';
+import { detectorPrediction, type ModelSource, predictionOrReason, type ServedBundle, servedModels } from './models.ts';
 import { redisThreads } from './redis-threads.ts';
 import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
+import type { AuditSettings } from './thread-audits.ts';
+import { memoryThreads, type ThreadLimits } from './thread-store.ts';
 
 export interface ServeOptions {
   readonly models: readonly ModelSource[];
@@ -61,7 +60,7 @@ const manifestPollMs = 2000;
  * @throws InputError for an invalid bundle, detector or address; ProviderError if Redis does not answer
  */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { host, port, access, limits, threadLimits, log, predictionMs } = options;
+  const { host, port, access, audits, limits, threadLimits, log, predictionMs } = options;
   const sources = options.models.map(({ name, folder }) => ({ name, folder: policyFolder(folder) }));
   const logger = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, log);
   const { detector } = options;
@@ -80,7 +79,6 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     logger.info({ model: name, sha256 }, 'the golden threads are decided as at the export');
     return bundle;
   });
-  const audits = options.audits === undefined ? null : auditLog(options.audits);
   const store =
     options.sessions === 'memory'
       ? memoryThreads(threadLimits)
@@ -114,7 +112,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     // Another guarantee replaces the manifest (`calibrate`, `monitor --adapt`).
     for (const [index, path] of watched.entries())
       watchFile(path, { interval: manifestPollMs, persistent: false }, () => void reload(models.names[index]));
-    if (audits !== null) void endQuiet();
+    if (audits !== undefined) void endQuiet();
     logger.info({ address, models: models.names, access: access.kind }, 'ready');
     return {
       address,

@@ -2,18 +2,13 @@ import fastifySwagger from '@fastify/swagger';
 import Fastify, { type FastifyBaseLogger, type FastifyError, LogController } from 'fastify';
 import { createJsonSchemaTransform, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import { InputError } from '../../src/errors.ts';
 import { type Access, hasToken, namesThisMachine } from './access.ts';
-import type { AuditLog } from './audit-log.ts';
 import { GrowingThreads } from './growing-threads.ts';
-import { guaranteeRoutes } from './guarantee-routes.ts';
-import { HttpProblem } from './http-problem.ts';
+import { HttpProblem, jsonBodies, problemOf } from './http-problem.ts';
 import { type ServerMetrics, serverMetrics } from './metrics.ts';
-import type { Models, ServedBundle } from './models.ts';
+import type { Models } from './models.ts';
 import { operationRoutes, type ServerState } from './operation-routes.ts';
-import { bodyTooLarge, jsonBodies } from './request-bodies.ts';
-import { longestId } from './schemas.ts';
-import { threadAudits } from './thread-audits.ts';
+import { type AuditSettings, threadAudits } from './thread-audits.ts';
 import { decideRoutes, threadRoutes } from './thread-routes.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -38,8 +33,8 @@ export interface ServerOptions {
   readonly access: Access;
   readonly limits: ServerLimits;
   readonly logger: FastifyBaseLogger;
-  /** Null without audits. */
-  readonly audits?: AuditLog | null;
+  /** Undefined without audits. */
+  readonly audits?: AuditSettings | undefined;
   /** Milliseconds until an open thread is left out of the guarantee's check. */
   readonly quietMs?: number;
   /** The clock for deadlines of growing threads. */
@@ -48,14 +43,12 @@ export interface ServerOptions {
 
 /** Creates the server without listening. */
 export async function createServer(options: ServerOptions) {
-  const { models, store, access, limits, logger, audits = null, quietMs = Number.POSITIVE_INFINITY } = options;
+  const { models, store, access, limits, logger, quietMs = Number.POSITIVE_INFINITY } = options;
   const { now = () => new Date() } = options;
   const state: ServerState = { isClosing: false };
-  const aboutGuarantee = async (bundle: ServedBundle) =>
-    (await audits?.about(bundle, { store, quietMs, now: now() })) ?? null;
-  const metrics = serverMetrics(store, { models, aboutGuarantee });
-  const audited = audits === null ? null : threadAudits({ store, audits, now });
-  const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now, audits: audited });
+  const audits = options.audits === undefined ? null : threadAudits(options.audits, { store, quietMs, now });
+  const metrics = serverMetrics({ models, store, audits });
+  const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now, audits });
   const app = bareServer({ limits, logger });
   const refuseOtherMethods = otherMethods(app);
   addHooks(app, { access, logger, metrics, state });
@@ -74,10 +67,9 @@ export async function createServer(options: ServerOptions) {
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
   });
-  await app.register(operationRoutes({ models, store, metrics, state }));
+  await app.register(operationRoutes({ models, store, metrics, audits, state }));
   await app.register(threadRoutes({ models, threads, metrics }));
   await app.register(decideRoutes({ models }));
-  await app.register(guaranteeRoutes({ models, isAudited: audits !== null, aboutGuarantee }));
   refuseOtherMethods();
   await app.ready();
   return { app, state, endQuietThreads: () => endQuietThreads({ models, store, threads, logger }) };
@@ -177,13 +169,7 @@ function addHooks(
     return answerProblem(reply, problem);
   });
   app.setNotFoundHandler((_request, reply) =>
-    answerProblem(
-      reply,
-      new HttpProblem(
-        404,
-        'there is nothing at this address; /docs lists what there is, and /openapi.json the same for programs',
-      ),
-    ),
+    answerProblem(reply, new HttpProblem(404, 'there is nothing at this address; /openapi.json lists what there is')),
   );
 }
 
@@ -234,38 +220,6 @@ function answerProblem(
     .code(statusCode)
     .type('application/json')
     .send(JSON.stringify({ error: message, field }));
-}
-
-/** Converts any error into the answer for the caller. */
-function problemOf(
-  error: Error & Partial<Pick<FastifyError, 'statusCode' | 'validation' | 'validationContext' | 'code'>>,
-  { mostBytes }: { mostBytes: number },
-) {
-  if (error instanceof HttpProblem) return error;
-  if (error instanceof InputError) return new HttpProblem(400, error.message);
-  const { statusCode = 500, validation, validationContext } = error;
-  if (validation !== undefined && validation.length > 0) {
-    // An unknown key comes first: where `txt` stands for `text`, that says more than that `text` is missing.
-    const unknown = validation.find(({ keyword }) => keyword === 'unrecognized_keys');
-    const { instancePath, message = 'is not what is asked for', params } = unknown ?? validation[0];
-    const [unknownKey] = unknown !== undefined && Array.isArray(params.keys) ? params.keys : [];
-    const path = [...instancePath.split('/'), unknownKey ?? ''].filter((part) => part !== '');
-    // Fields of the body go without saying.
-    const context = path.length === 0 || validationContext !== 'body' ? [validationContext ?? 'body'] : [];
-    const field = [...context, ...path].join('.');
-    return new HttpProblem(400, `${field}: ${message}`, { field });
-  }
-  if (statusCode === 413) return bodyTooLarge(mostBytes);
-  if (statusCode === 415)
-    return new HttpProblem(415, 'the body must be JSON, with the content type application/json', {
-      field: 'content-type',
-    });
-  if (error.code?.startsWith('FST_ERR_CTP') === true)
-    return new HttpProblem(400, 'the body is not JSON', { field: 'body' });
-  if (statusCode === 414)
-    return new HttpProblem(414, `the address is too long; the id of a thread has at most ${longestId} characters`);
-  if (statusCode < 500) return new HttpProblem(statusCode, error.message);
-  return new HttpProblem(500, 'this is a defect of the server; its log names the place');
 }
 
 function placesOf({ stack = '' }: Error): string[] {

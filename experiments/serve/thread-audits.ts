@@ -1,10 +1,20 @@
-import type { Audit } from '../../checkpoints/policy/audit.ts';
-import { type AuditDraw, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
+import { existsSync } from 'node:fs';
+import { type Audit, type AuditDraw, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { ProviderError } from '../../src/errors.ts';
-import type { AuditLog } from './audit-log.ts';
+import { auditFile, inOrder, readAudits } from '../stop-agent/audit-file.ts';
+import { type Monitored, monitored } from '../stop-agent/monitor.ts';
 import type { ServedBundle } from './models.ts';
 import type { NewPost } from './thread-reading.ts';
 import { type KeptThread, keptPost, repeated, type ThreadStore } from './thread-store.ts';
+
+export interface AuditSettings extends AuditDraw {
+  readonly file: string;
+  readonly mostQueries: number;
+}
+
+/** Probability of ever raising an alarm while the guarantee holds. */
+export const alarmLevel = 0.05;
 
 interface Place {
   readonly bundle: ServedBundle;
@@ -12,15 +22,25 @@ interface Place {
   readonly key: string;
 }
 
-/** Audits threads: their posts stay after the decision, and the detector is queried at their end. */
-export function threadAudits(options: {
-  store: ThreadStore;
-  audits: Pick<AuditLog, keyof AuditDraw | 'mostQueries' | 'add'>;
-  now: () => Date;
-}) {
-  const { store, audits, now } = options;
-  const { mostQueries, add, ...draw } = audits;
+/**
+ * Audits threads: their posts stay after the decision, and the detector is queried at their end. The audits of this
+ * server are in its file, and in memory those of all servers on the same store.
+ * @param options.quietMs milliseconds until an open thread is left out of the guarantee's check
+ */
+export function threadAudits(
+  { file, mostQueries, ...draw }: AuditSettings,
+  { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: () => Date },
+) {
+  const append = auditFile(file);
+  const audits = existsSync(file) ? readAudits([file]) : [];
   let queries = 0;
+
+  /** Writes the file first, because the store may lose an audit. */
+  async function add(audit: Audit): Promise<void> {
+    append(audit);
+    const { outcome } = audit;
+    await store.shareAudit({ ...audit, outcome: outcome === null ? null : { ...outcome, path: null } });
+  }
 
   /** The open audit of a new thread; null if it is not drawn, or the guarantee was calibrated on it. */
   async function drawn({ policy }: ServedBundle, { id, claim }: { id: string; claim: string }): Promise<Audit | null> {
@@ -66,7 +86,7 @@ export function threadAudits(options: {
         isOutOfDistribution: outcome.outOfDistribution?.isFlagged ?? null,
         outcome: { closed: now().toISOString(), ...end },
       };
-      await add(closed, store);
+      await add(closed);
       await store.closeAudit(key);
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
@@ -74,18 +94,26 @@ export function threadAudits(options: {
   }
 
   async function closeWithout(key: string, { audit, missing }: { audit: Audit; missing: string }): Promise<void> {
-    await add({ ...audit, outcome: { closed: now().toISOString(), missing } }, store);
+    await add({ ...audit, outcome: { closed: now().toISOString(), missing } });
     await store.closeAudit(key);
   }
 
   return {
     drawn,
-    opened: (audit: Audit) => add(audit, store),
+    opened: add,
     follow,
     /** Closes the audit of a thread without an end. */
     async abandon(key: string, missing: string): Promise<void> {
       const audit = (await store.read(key, null))?.audit ?? null;
       if (audit !== null) await closeWithout(key, { audit, missing });
+    },
+    /** The state of a bundle's guarantee; null if the bundle has none that audits can check. */
+    async about({ policy }: ServedBundle): Promise<{ guarantee: Guarantee; monitoring: Monitored } | null> {
+      const { task, guarantee = null } = policy.manifest;
+      if (guarantee === null || guarantee.loss === 'harm' || guarantee.loss === 'false-alert') return null;
+      audits.push(...(await store.sharedAudits()));
+      const watched = { policy: policy.digest, guarantee, alerts: task.alerts, quietMs, now: now(), alarmLevel };
+      return { guarantee, monitoring: monitored(inOrder(audits), watched) };
     },
   };
 }

@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { wholePost } from '../judging/judge-posts.ts';
-import { threadDecider } from '../stop-agent/decide.ts';
-import { type ThreadDecision, threadDecisionSchema } from '../stop-agent/thread-decision.ts';
+import { type ThreadDecision, threadDecider, threadDecisionSchema } from '../stop-agent/decide.ts';
 import type { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Audit } from '../../checkpoints/policy/audit.ts';
 import { postSchema } from '../../src/data/thread.ts';
-import { threadDecisionSchema } from '../stop-agent/thread-decision.ts';
+import { threadDecisionSchema } from '../stop-agent/decide.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';
 
 /*
@@ -93,4 +94,144 @@ export interface ThreadStore {
   count(): Promise<number>;
   isReady(): boolean;
   close(): Promise<void>;
+}
+
+interface Entry {
+  readonly incarnation: string;
+  posts: KeptPost[];
+  ended: boolean;
+  outcome: ThreadOutcome | null;
+  audit: Audit | null;
+  size: number;
+  expiresAt: number;
+}
+
+export interface ThreadLimits {
+  readonly maxThreads: number;
+  /** Milliseconds after the last request until a thread expires. */
+  readonly idleMs: number;
+}
+
+/**
+ * Threads in the memory of this process. A full store refuses new threads; open ones continue.
+ * @param options.maxCharacters characters of all undecided posts
+ * @param options.now milliseconds
+ */
+export function memoryThreads(options: ThreadLimits & { maxCharacters: number; now?: () => number }): ThreadStore {
+  const { maxThreads, idleMs, maxCharacters, now = Date.now } = options;
+  const entries = threadEntries({ idleMs, now });
+  const shared: Audit[] = [];
+
+  return {
+    async read(key, position) {
+      const entry = entries.used(key);
+      if (entry === undefined) return null;
+      const { incarnation, posts, ended, outcome, audit } = entry;
+      const readBefore = position?.incarnation === incarnation ? position.posts : 0;
+      return { incarnation, posts: posts.slice(readBefore), ended, outcome, audit };
+    },
+    async append(key, { position, posts, ended, audit = null }) {
+      const present = entries.used(key);
+      if (present?.incarnation !== position?.incarnation) return null;
+      const isClosed = present !== undefined && present.outcome !== null && present.audit === null;
+      if (isClosed || (present !== undefined && present.posts.length !== position?.posts)) return null;
+      if (present === undefined && entries.count() >= maxThreads) throw tooManyThreads(entries.count());
+      if (entries.characters() + charactersOf(posts) > maxCharacters)
+        throw unavailable(
+          `the open threads hold ${entries.characters()} characters of text, and ${maxCharacters} are kept at most; delete finished ones, or wait until idle ones expire`,
+        );
+      const entry = present ?? entries.begin(key, audit);
+      entries.add(entry, posts);
+      entry.ended ||= ended;
+      return entry.incarnation;
+    },
+    async settle(key, { incarnation, outcome }) {
+      const entry = entries.used(key);
+      if (entry?.incarnation !== incarnation || entry.outcome !== null) return;
+      entry.outcome = outcome;
+      if (entry.audit === null) entries.forgetTexts(entry);
+    },
+    quietAudits: async () => entries.quietAudits(),
+    async closeAudit(key) {
+      const entry = entries.used(key);
+      if (entry === undefined) return;
+      entry.audit = null;
+      if (entry.outcome !== null) entries.forgetTexts(entry);
+    },
+    async shareAudit(audit) {
+      shared.push(audit);
+    },
+    sharedAudits: async () => shared.splice(0),
+    delete: async (key) => entries.delete(key),
+    async count() {
+      entries.forgetExpired();
+      return entries.count();
+    },
+    isReady: () => true,
+    close: async () => entries.clear(),
+  };
+}
+
+/** Entries by last use, so that expired ones stand first, and the characters of all posts. */
+function threadEntries({ idleMs, now }: { idleMs: number; now: () => number }) {
+  const entries = new Map<string, Entry>();
+  let characters = 0;
+
+  const forget = (key: string, entry: Entry) => {
+    characters -= entry.size;
+    return entries.delete(key);
+  };
+  const forgetExpired = () => {
+    for (const [key, entry] of entries) {
+      if (entry.expiresAt > now()) return;
+      if (entry.audit === null) forget(key, entry);
+    }
+  };
+  return {
+    count: () => entries.size,
+    characters: () => characters,
+    forgetExpired,
+    /** The entry of a thread, whose expiry starts anew. */
+    used(key: string): Entry | undefined {
+      forgetExpired();
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entry.expiresAt = now() + idleMs;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry;
+    },
+    begin(key: string, audit: Audit | null): Entry {
+      const incarnation = randomUUID();
+      const entry = { incarnation, posts: [], ended: false, outcome: null, audit, size: 0, expiresAt: now() + idleMs };
+      entries.set(key, entry);
+      return entry;
+    },
+    add(entry: Entry, posts: readonly KeptPost[]): void {
+      const added = charactersOf(posts);
+      entry.posts.push(...posts);
+      entry.size += added;
+      characters += added;
+    },
+    forgetTexts(entry: Entry): void {
+      characters -= entry.size;
+      Object.assign(entry, { posts: [], size: 0 });
+    },
+    /** Keys of audited threads that no one has asked about for so long that they count as ended. */
+    quietAudits: () =>
+      [...entries].flatMap(([key, { audit, expiresAt }]) => (audit !== null && expiresAt <= now() ? [key] : [])),
+    delete(key: string): boolean {
+      forgetExpired();
+      const entry = entries.get(key);
+      return entry === undefined ? false : forget(key, entry);
+    },
+    clear(): void {
+      entries.clear();
+      characters = 0;
+    },
+  };
+}
+
+function charactersOf(posts: readonly KeptPost[]): number {
+  return posts.reduce((sum, { text }) => sum + text.length, 0);
 }

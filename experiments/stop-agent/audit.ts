@@ -3,7 +3,7 @@ import { type AuditDraw, type AuditSources, auditedThread, isAudited } from '../
 import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
-import type { ThreadDecision } from './thread-decision.ts';
+import type { ThreadDecision } from './decide.ts';
 
 export interface AuditOptions extends AuditDraw {
   /** Queries that audits may take; then no further thread is drawn, so that the draw does not depend on how threads end. */

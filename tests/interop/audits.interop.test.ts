@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Audit } from '../../checkpoints/policy/audit.ts';
 import { isAudited } from '../../checkpoints/policy/audit.ts';
-import { auditLog } from '../../experiments/serve/audit-log.ts';
 import { redisThreads } from '../../experiments/serve/redis-threads.ts';
 import { readAudits } from '../../experiments/stop-agent/audit-file.ts';
 import { openPolicy } from '../../experiments/stop-agent/policy/policy-folder.ts';
@@ -88,7 +87,7 @@ it('by two servers on one Redis, one of which is gone before the threads end', a
       smallServer({
         bundles: { policy: bundle() },
         store: stores[index],
-        audits: auditLog({ file, share: 0.5, seed: 1, mostQueries: 1e9 }),
+        audits: { file, share: 0.5, seed: 1, mostQueries: 1e9 },
       }),
     ),
   );

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Audit } from '../../../checkpoints/policy/audit.ts';
 import { guaranteeInBundle } from '../../../checkpoints/policy/write-bundle.ts';
-import { auditLog } from '../../../experiments/serve/audit-log.ts';
-import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
+import { memoryThreads } from '../../../experiments/serve/thread-store.ts';
 import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
 import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
 import { threadIdentity } from '../../../src/data/thread.ts';
@@ -15,7 +14,7 @@ import { biasedBundle, listening, mixedBundle, smallServer, threadLimits, thread
 
 function logged({ share = 1 }: { share?: number } = {}) {
   const file = join(temporaryFolder({}), 'audits.jsonl');
-  const audits = auditLog({ file, share, seed: 1, mostQueries: Number.POSITIVE_INFINITY });
+  const audits = { file, share, seed: 1, mostQueries: Number.POSITIVE_INFINITY };
   return { audits, read: () => readAudits([file]) };
 }
 const withoutTimes = ({ opened: _, outcome, ...rest }: Audit) => ({ ...rest, outcome: { ...outcome, closed: '' } });

@@ -2,14 +2,16 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Manifest } from '../../../checkpoints/policy/manifest.ts';
 import type { Access } from '../../../experiments/serve/access.ts';
-import type { AuditLog } from '../../../experiments/serve/audit-log.ts';
-import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
-import { servedModels } from '../../../experiments/serve/models.ts';
-import { type AskPrediction, detectorPrediction, predictionOrReason } from '../../../experiments/serve/predictions.ts';
+import {
+  type AskPrediction,
+  detectorPrediction,
+  predictionOrReason,
+  servedModels,
+} from '../../../experiments/serve/models.ts';
 import { type ServeOptions, type Serving, serve } from '../../../experiments/serve/serve.ts';
 import { createServer } from '../../../experiments/serve/server.ts';
-import type { ThreadStore } from '../../../experiments/serve/thread-store.ts';
-
+import type { AuditSettings } from '../../../experiments/serve/thread-audits.ts';
+import { memoryThreads, type ThreadStore } from '../../../experiments/serve/thread-store.ts';
 import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
 import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
@@ -52,7 +54,7 @@ export interface SmallServerOptions {
   ask?: AskPrediction;
   predictionMs?: number;
   now?: () => Date;
-  audits?: AuditLog;
+  audits?: AuditSettings;
 }
 
 /** A server that is not listening, for requests by `inject`, and what it logged. */

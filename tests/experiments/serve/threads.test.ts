@@ -2,7 +2,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Guarantee } from '../../../checkpoints/policy/guarantee.ts';
-import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
+import { memoryThreads } from '../../../experiments/serve/thread-store.ts';
 import { threadDecider } from '../../../experiments/stop-agent/decide.ts';
 import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
 import type { PrefixModel } from '../../../src/data/prefix-model.ts';
