@@ -2,7 +2,8 @@ import * as z from 'zod/mini';
 import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { InputError } from '../../src/errors.ts';
 import { bundleFiles, parseBundleJson } from './manifest.ts';
-import { type DetectorOutput, type PolicyDefinition, type PolicySources, threadReader } from './policy.ts';
+import { type PolicyDefinition, type PolicySources, threadReader } from './policy.ts';
+import type { DetectorOutput } from './policy-post.ts';
 import { actingScores, alertingScores } from './replay.ts';
 import { readsAll, type StopRule, stopIn } from './stops.ts';
 

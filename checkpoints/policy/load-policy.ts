@@ -16,7 +16,6 @@ import {
 import { readWeights, stopProbabilitiesOf } from './network.ts';
 import { type OutOfDistribution, outOfDistributionFrom } from './out-of-distribution.ts';
 import {
-  type DetectorOutput,
   type OpenThread,
   type PolicyDecision,
   type PolicyDefinition,
@@ -24,7 +23,7 @@ import {
   type PolicyThread,
   threadReader,
 } from './policy.ts';
-import { type PolicyPost, postOf } from './policy-post.ts';
+import { type DetectorOutput, type PolicyPost, postOf } from './policy-post.ts';
 import { bundledModelSchema, hashingEncoder, type PrefixReader, prefixReader } from './prefix-reader.ts';
 import { columnsOf, stateFields } from './state-fields.ts';
 
@@ -38,14 +37,13 @@ export { type AuditDraw, isAudited } from './audit.ts';
 export type { Manifest } from './manifest.ts';
 export type { OutOfDistribution } from './out-of-distribution.ts';
 export type {
-  DetectorOutput,
   OpenThread,
   PolicyDecision,
   PolicyThread,
   Prediction,
   Reading,
 } from './policy.ts';
-export type { PolicyPost } from './policy-post.ts';
+export type { DetectorOutput, PolicyPost } from './policy-post.ts';
 
 export interface PolicySource {
   /** In Node: `(name) => readFile(join(folder, name))`. */

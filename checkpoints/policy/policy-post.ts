@@ -1,4 +1,5 @@
 import { timeProblem } from '../../src/data/iso-time.ts';
+import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
 /** The fields of a post that a policy or its detector reads. */
@@ -22,4 +23,31 @@ export function postOf(post: string | PolicyPost): PolicyPost {
   const problem = time === null ? null : timeProblem(time, otherwise);
   if (problem !== null) throw new InputError(`${JSON.stringify(time)} ${problem}`);
   return post;
+}
+
+/** A detector's output for a prefix. */
+export interface DetectorOutput {
+  /** Null if the detector gives no label. */
+  readonly label: string | null;
+  /** The probability of every label; null if the detector gives none. */
+  readonly probabilities: Readonly<Record<string, number>> | null;
+}
+
+export type JudgePosts = (posts: readonly PolicyPost[], threadId: string) => Promise<DetectorOutput>;
+
+/** Adapts a detector of prefixes to the form that policies query. */
+export function judgePostsBy(detector: { judge(prefix: Prefix): Promise<DetectorOutput> }): JudgePosts {
+  return (posts, threadId) => detector.judge({ threadId, posts: posts.map(wholePost) });
+}
+
+/** A post with every field. Its id is its place by default. */
+export function wholePost({ id, time, author, parent, text }: PolicyPost, index: number): Prefix['posts'][number] {
+  return {
+    id: id ?? String(index + 1),
+    time: time ?? null,
+    author: author ?? null,
+    parent: parent ?? null,
+    text,
+    stance: null,
+  };
 }

@@ -1,9 +1,9 @@
 import { hoursBetween } from '../../src/data/iso-time.ts';
-import type { SeenJudgement } from '../../src/data/last-judgement.ts';
+import type { SeenJudgement } from '../../src/data/judgement-features.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { InputError } from '../../src/errors.ts';
 import type { OutOfDistribution } from './out-of-distribution.ts';
-import { type PolicyPost, postOf } from './policy-post.ts';
+import { type DetectorOutput, type PolicyPost, postOf } from './policy-post.ts';
 import { columnsOf, type FieldName, readsField, type SeenPost, type StateField, stateReader } from './state-fields.ts';
 import { openStops, type Stop, type StopReason, type StopRule } from './stops.ts';
 
@@ -13,18 +13,15 @@ import { openStops, type Stop, type StopReason, type StopRule } from './stops.ts
  * a policy depends on how its score is computed.
  */
 
-/** A detector's output for a prefix. */
-export interface DetectorOutput {
-  /** Null if the detector gives no label. */
-  readonly label: string | null;
-  /** The probability of every label; null if the detector gives none. */
-  readonly probabilities: Readonly<Record<string, number>> | null;
-}
-
 /** A label with its probabilities, which are empty if the detector gave a label alone. */
 export interface Prediction {
   readonly label: string;
   readonly probabilities: Readonly<Record<string, number>>;
+}
+
+/** The prediction of an output; null if it gives no label. */
+export function predictionOf({ label, probabilities }: DetectorOutput): Prediction | null {
+  return label === null ? null : { label, probabilities: probabilities ?? {} };
 }
 
 /** When the detector is queried, and at which posts the policy acts. */
@@ -194,8 +191,7 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
     reading,
     async predict() {
       if (!hasDetector) return null;
-      const { label, probabilities } = await queryUpTo(reading().postsUsed);
-      return label === null ? null : { label, probabilities: probabilities ?? {} };
+      return predictionOf(await queryUpTo(reading().postsUsed));
     },
   };
 }

@@ -1,6 +1,11 @@
-import { growingLastJudgement, lastJudgementFeatureCount, type SeenJudgement } from '../../src/data/last-judgement.ts';
+import {
+  growingLastJudgement,
+  growingStudentFeatures,
+  lastJudgementFeatureCount,
+  type SeenJudgement,
+  studentFeatureCount,
+} from '../../src/data/judgement-features.ts';
 import { growingPool, type PostPooling } from '../../src/data/post-pooling.ts';
-import { growingStudentFeatures, studentFeatureCount } from '../../src/data/student-features.ts';
 
 /*
  * The fields that a policy can read of a thread. Training tables, decisions, tests and exported policies all use these

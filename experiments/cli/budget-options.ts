@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
-import { amount, positiveInteger, share } from './option-values.ts';
+import { amount, percentage, positiveInteger, seed, share } from './option-values.ts';
 
 export interface BudgetFlags {
   budgetRequests?: number;
@@ -50,3 +50,15 @@ export function budgetOf({ budgetRequests, budgetTokens, budgetMoney }: BudgetFl
     ...(budgetMoney !== undefined && { money: budgetMoney }),
   };
 }
+
+export const auditOptions = {
+  share: new Option(
+    '--audit <share>',
+    'share of threads, drawn at random, that are read on to their end, so that `earshot monitor` can check the guarantee; such as 10%',
+  ).argParser(percentage),
+  file: new Option('--audits <file>', 'where audits are appended').default('audits.jsonl'),
+  seed: new Option('--audit-seed <number>', 'another seed draws other threads').default(1).argParser(seed),
+  queries: new Option('--audit-queries <count>', 'no further thread is drawn once audits took so many queries')
+    .default(Number.POSITIVE_INFINITY, 'no limit')
+    .argParser(positiveInteger),
+};

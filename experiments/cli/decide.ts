@@ -9,8 +9,14 @@ import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { shareWork } from '../run/line-processes.ts';
 import type { ThreadDecision } from '../stop-agent/decide.ts';
 import type { OpenedPolicy } from '../stop-agent/policy/policy-folder.ts';
-import { auditOptions } from './audit-options.ts';
-import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
+import {
+  auditOptions,
+  budgetOf,
+  budgetOptions,
+  maxWaitMsOf,
+  maxWaitOption,
+  unreadableOptions,
+} from './budget-options.ts';
 import { jobsFor } from './jobs.ts';
 import { type OptionsOf, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';

@@ -2,8 +2,7 @@ import { fstatSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
-import { auditOptions } from './audit-options.ts';
-import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
+import { auditOptions, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 

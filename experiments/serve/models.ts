@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 import type { Policy } from '../../checkpoints/policy/load-policy.ts';
-import type { DetectorOutput, Prediction } from '../../checkpoints/policy/policy.ts';
+import { type Prediction, predictionOf } from '../../checkpoints/policy/policy.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
@@ -22,10 +22,6 @@ export function detectorPrediction({ definition, sources }: Policy): AskPredicti
     const output = await sources.openDetector?.(threadId)(posts.slice(0, maxPosts));
     return output === undefined ? null : predictionOf(output);
   };
-}
-
-function predictionOf({ label, probabilities }: DetectorOutput): Prediction | null {
-  return label === null ? null : { label, probabilities: probabilities ?? {} };
 }
 
 /**

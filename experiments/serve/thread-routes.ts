@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { wholePost } from '../judging/judge-posts.ts';
+import { wholePost } from '../../checkpoints/policy/policy-post.ts';
 import { type ThreadDecision, threadDecider, threadDecisionSchema } from '../stop-agent/decide.ts';
 import type { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem } from './http-problem.ts';

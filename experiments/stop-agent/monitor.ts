@@ -2,8 +2,7 @@ import type { Audit, Audited } from '../../checkpoints/policy/audit.ts';
 import { auditedLoss, type CountedLoss } from '../../checkpoints/policy/audit.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { manyFlagged } from '../../checkpoints/policy/out-of-distribution.ts';
-import { confidenceSequence, type Losses } from '../../src/metrics/confidence-sequence.ts';
-import { eProcess } from '../../src/metrics/e-process.ts';
+import { confidenceSequence, eProcess, type Losses } from '../../src/metrics/e-process.ts';
 
 /*
  * Whether a guarantee holds in production, from audits. Audits count in the order in which their threads opened, and up to the first

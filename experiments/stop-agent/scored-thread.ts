@@ -1,4 +1,5 @@
-import type { DetectorOutput, PolicyDefinition, PolicySources } from '../../checkpoints/policy/policy.ts';
+import type { PolicyDefinition, PolicySources } from '../../checkpoints/policy/policy.ts';
+import type { DetectorOutput } from '../../checkpoints/policy/policy-post.ts';
 import { alertingScores, replay } from '../../checkpoints/policy/replay.ts';
 import { readsField, type SeenPost } from '../../checkpoints/policy/state-fields.ts';
 import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';

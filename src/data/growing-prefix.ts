@@ -1,8 +1,7 @@
 import { floatsFromBase64, integersFromBase64 } from '../base64-floats.ts';
-import { type NgramCounts, sublinear } from '../text/hashed-counts.ts';
-import { ngramCounter, ngramUnits } from '../text/ngram-counts.ts';
+import { type NgramCounts, ngramCounter, ngramUnits, sublinear } from '../text/ngram-counts.ts';
 import type { PrefixModel, SavedBlock } from './prefix-model.ts';
-import { growingTiming, standardisedTiming, type Timed, timingColumns } from './prefix-timing.ts';
+import { growingTiming, standardisedTiming, type Timed, timingColumns } from './prefix-model.ts';
 
 /** The fields of a post that a model reads. */
 export interface ReadPost extends Timed {

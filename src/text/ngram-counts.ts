@@ -1,5 +1,80 @@
-import { HashedCounts, type NgramCounts } from './hashed-counts.ts';
+import { finishHash, mixIntoHash, scrambleWord } from './murmur3.ts';
 import { TextScanner } from './text-scanner.ts';
+
+const logarithms = Float64Array.from({ length: 256 }, (_, count) => (count === 0 ? 0 : 1 + Math.log(count)));
+
+/** 1 + ln count: the tenth "no" of a text means less than the first. */
+export function sublinear(count: number): number {
+  return count < logarithms.length ? logarithms[count] : 1 + Math.log(count);
+}
+
+/** Each n-gram of a text once, as a signed 32-bit hash, with its count. */
+export interface NgramCounts {
+  readonly keys: Int32Array;
+  readonly counts: Int32Array;
+}
+
+/** Counts n-grams by their 32-bit hash, in one open-addressing table that is reused. */
+export class HashedCounts {
+  private keys = new Int32Array(4096);
+  private counts = new Int32Array(4096);
+  private usedSlots = new Int32Array(2048);
+  private used = 0;
+
+  /** Counts all n-grams of `items[from … to)` with `min` ≤ n ≤ `max`. */
+  addNgrams(range: { items: Int32Array; from: number; to: number; seed: number; min: number; max: number }): void {
+    const { items, from, to, seed, min, max } = range;
+    for (let start = from; start < to; start++) {
+      const last = Math.min(start + max, to);
+      let hash = seed;
+      for (let end = start; end < last; end++) {
+        hash = mixIntoHash(hash, scrambleWord(items[end]));
+        const length = end - start + 1;
+        if (length >= min) this.add(finishHash(hash, 4 * length));
+      }
+    }
+  }
+
+  /** Returns the counted n-grams, in the order of their first occurrence, and forgets them. */
+  drain(): NgramCounts {
+    const { keys, counts, usedSlots, used } = this;
+    const drained = { keys: new Int32Array(used), counts: new Int32Array(used) };
+    for (let index = 0; index < used; index++) {
+      const slot = usedSlots[index];
+      drained.keys[index] = keys[slot];
+      drained.counts[index] = counts[slot];
+      counts[slot] = 0;
+    }
+    this.used = 0;
+    return drained;
+  }
+
+  private add(hash: number): void {
+    const mask = this.keys.length - 1;
+    let slot = hash & mask;
+    while (this.counts[slot] !== 0 && this.keys[slot] !== hash) slot = (slot + 1) & mask;
+    if (this.counts[slot]++ > 0) return;
+    this.keys[slot] = hash;
+    this.usedSlots[this.used++] = slot;
+    if (this.used === this.usedSlots.length) this.grow();
+  }
+
+  private grow(): void {
+    const { keys, counts, usedSlots, used } = this;
+    this.keys = new Int32Array(keys.length * 2);
+    this.counts = new Int32Array(keys.length * 2);
+    this.usedSlots = new Int32Array(usedSlots.length * 2);
+    const mask = this.keys.length - 1;
+    for (let index = 0; index < used; index++) {
+      const old = usedSlots[index];
+      let slot = keys[old] & mask;
+      while (this.counts[slot] !== 0) slot = (slot + 1) & mask;
+      this.keys[slot] = keys[old];
+      this.counts[slot] = counts[old];
+      this.usedSlots[index] = slot;
+    }
+  }
+}
 
 /** n-grams with `min` ≤ n ≤ `max`. */
 export interface NgramLengths {

@@ -1,5 +1,4 @@
-import { type NgramCounts, sublinear } from './hashed-counts.ts';
-import { type NgramLengths, ngramReader } from './ngram-counts.ts';
+import { type NgramCounts, type NgramLengths, ngramReader, sublinear } from './ngram-counts.ts';
 
 /** The n-grams of a text that are hashed. The schema of the encoder (hashing-encoder.ts) has defaults and limits. */
 export interface TextHasherOptions {

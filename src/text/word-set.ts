@@ -1,4 +1,4 @@
-import { maskHandlesAndUrls, normalizeText } from './normalize.ts';
+import { maskHandlesAndUrls, normalizeText } from './text-scanner.ts';
 
 /** Words; a Chinese or Japanese character is one. */
 const WORD = /\p{Script=Han}|[\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{N}_']+/gu;

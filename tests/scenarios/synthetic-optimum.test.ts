@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildStateTable } from '../../envs/state-table.ts';
 import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
-import { growingStudentFeatures, studentFeatureCount } from '../../src/data/student-features.ts';
+import { growingStudentFeatures, studentFeatureCount } from '../../src/data/judgement-features.ts';
 import { bayesPosterior, optimalStopping, synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { rumorTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';

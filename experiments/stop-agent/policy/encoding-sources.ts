@@ -2,13 +2,13 @@ import * as z from 'zod/mini';
 import type { PolicySource } from '../../../checkpoints/policy/load-policy.ts';
 import { type Bundle, bundleFiles, type Manifest } from '../../../checkpoints/policy/manifest.ts';
 import type { PolicyPost } from '../../../checkpoints/policy/policy-post.ts';
+import { judgePostsBy, wholePost } from '../../../checkpoints/policy/policy-post.ts';
 import type { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { canonicalJson } from '../../../src/content-hash.ts';
 import type { Post } from '../../../src/data/thread.ts';
 import { entryOf } from '../../../src/entry-of.ts';
 import { InputError } from '../../../src/errors.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
-import { judgePostsBy, wholePost } from '../../judging/judge-posts.ts';
 
 /**
  * Makes the encoder of posts, and the detector and the student of a bundle if they have an encoder.

@@ -11,6 +11,7 @@ import {
 } from '../../../checkpoints/policy/manifest.ts';
 import { readWeights, stopProbabilitiesOf } from '../../../checkpoints/policy/network.ts';
 import { checkParity, joinedStates, type Parity } from '../../../checkpoints/policy/parity.ts';
+import { wholePost } from '../../../checkpoints/policy/policy-post.ts';
 import { columnsOf, readsField } from '../../../checkpoints/policy/state-fields.ts';
 import { checkFree, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import type { RunDirectory } from '../../../checkpoints/run-directory.ts';
@@ -19,7 +20,6 @@ import type { PrefixSchedule } from '../../../experts/prefix-schedule.ts';
 import { floatsFromBase64 } from '../../../src/base64-floats.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { diskError, InputError } from '../../../src/errors.ts';
-import { wholePost } from '../../judging/judge-posts.ts';
 import { openRunOf } from '../../run/open-run-of.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from '../decisions.ts';
 import { detectorProblem } from '../detector-problem.ts';

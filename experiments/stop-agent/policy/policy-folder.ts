@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadPolicy, type Policy } from '../../../checkpoints/policy/load-policy.ts';
 import { bundleFiles, claimIdentity, type Manifest, openBundle } from '../../../checkpoints/policy/manifest.ts';
+import { judgePostsBy } from '../../../checkpoints/policy/policy-post.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { diskError, InputError } from '../../../src/errors.ts';
 import { missingRun } from '../../../src/missing-path.ts';
-import { judgePostsBy } from '../../judging/judge-posts.ts';
 import type { PrefixJudge } from '../../judging/judge-single-prefixes.ts';
 import { deployedRun, evaluatedRun } from '../shipped-run.ts';
 

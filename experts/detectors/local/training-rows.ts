@@ -5,12 +5,18 @@ import {
   type TimingValues,
   timingColumns,
   timingScaleOf,
-} from '../../../src/data/prefix-timing.ts';
+} from '../../../src/data/prefix-model.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { type SparseMatrix, SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
-import { type NgramCounts, sublinear } from '../../../src/text/hashed-counts.ts';
-import { type NgramLengths, type NgramUnit, ngramCounter, ngramUnits } from '../../../src/text/ngram-counts.ts';
+import {
+  type NgramCounts,
+  type NgramLengths,
+  type NgramUnit,
+  ngramCounter,
+  ngramUnits,
+  sublinear,
+} from '../../../src/text/ngram-counts.ts';
 import { inverseDocumentFrequency } from '../../../src/text/tf-idf.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
+import { maskHandlesAndUrls, normalizeText } from '../../../src/text/text-scanner.ts';
 import { stanceClasses } from '../task-model.ts';
 
 const words = (...alternatives: string[]) =>

@@ -1,4 +1,4 @@
-import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
+import { maskHandlesAndUrls, normalizeText } from '../../../src/text/text-scanner.ts';
 import { jaccardIndex, wordSet } from '../../../src/text/word-set.ts';
 import type { StanceItem } from '../task-model.ts';
 import { BoundedCache } from './text-reader.ts';

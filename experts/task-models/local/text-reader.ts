@@ -1,6 +1,6 @@
 import { type SparseRow, sparseRow } from '../../../src/regression/sparse-matrix.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
-import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
+import { maskHandlesAndUrls, normalizeText } from '../../../src/text/text-scanner.ts';
 import type { CueReader, ReadCues } from './cues.ts';
 
 /** A text as classifiers read it, independent of their weights. */

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type DetectorOutput,
   type PolicyDefinition,
   type PolicySources,
   seenJudgement,
   threadReader,
 } from '../../../checkpoints/policy/policy.ts';
-import type { PolicyPost } from '../../../checkpoints/policy/policy-post.ts';
+import type { DetectorOutput, PolicyPost } from '../../../checkpoints/policy/policy-post.ts';
 import { queriesUntil, replay } from '../../../checkpoints/policy/replay.ts';
 import {
   afterHours,

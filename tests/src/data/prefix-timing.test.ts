@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { growingTiming, standardisedTiming, timingScaleOf } from '../../../src/data/prefix-timing.ts';
+import { growingTiming, standardisedTiming, timingScaleOf } from '../../../src/data/prefix-model.ts';
 
 const at = (minutes: number | null) => ({ time: minutes === null ? null : new Date(minutes * 60_000).toISOString() });
 const rowsOf = (minutes: readonly (number | null)[]) => {

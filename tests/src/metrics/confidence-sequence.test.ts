@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { confidenceSequence } from '../../../src/metrics/confidence-sequence.ts';
+import { confidenceSequence } from '../../../src/metrics/e-process.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 describe('the confidence sequence', () => {

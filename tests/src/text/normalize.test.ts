@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { normalizeTweet } from '../../../src/text/bertweet.ts';
-import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
+import { maskHandlesAndUrls, normalizeText } from '../../../src/text/text-scanner.ts';
 
 describe('normalizeText', () => {
   it('makes compatibility forms plain and spaces single', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { growingLastJudgement, lastJudgementFeatureCount } from '../../../src/data/last-judgement.ts';
+import { growingLastJudgement, lastJudgementFeatureCount } from '../../../src/data/judgement-features.ts';
 
 const none = Number.NaN;
 /** Rows of [log-odds, size, ln(1 + posts since), ln(1 + streak), ln posts]. */
