@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { prefixGrower, type ReadPost } from '../../src/data/growing-prefix.ts';
 import { type PrefixModel, prefixModelSchema, prefixProbabilities } from '../../src/data/prefix-model.ts';
-import { type TextHasherOptions, textHasher } from '../../src/text/text-hasher.ts';
+import { type TextHasherOptions, textHasher } from '../../src/text/ngram-counts.ts';
 
 const ngrams = z.object({ min: z.int(), max: z.int(), weight: z.number() });
 

@@ -1,7 +1,5 @@
 import { fstatSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
-import { accessAt } from '../serve/access.ts';
-import { modelSources } from '../serve/models.ts';
 import { auditOptions, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -62,8 +60,8 @@ password of Redis. Logs are lines of JSON on standard output and hold no texts o
 
 SIGHUP reloads the bundles without dropping a request; a new guarantee takes effect within seconds. With --audit, send the posts of a
 thread after its decision, too, and "end": true with the last; a thread without posts for --idle minutes counts as ended.
-/v1/guarantee shows whether the guarantee holds. After SIGTERM or Ctrl-C, the server finishes open requests. npx passes no SIGTERM
-on: in scripts, start the file experiments/cli/earshot.mjs of the package with node, or give --with-parent.
+\`earshot monitor\` reads the audits and shows whether the guarantee holds. After SIGTERM or Ctrl-C, the server finishes open requests.
+npx passes no SIGTERM on: in scripts, start the file experiments/cli/earshot.mjs of the package with node, or give --with-parent.
 /openapi.json describes the requests, and /metrics is for Prometheus.
 
 Examples:
@@ -98,6 +96,11 @@ async function run(bundles: readonly string[], options: ServeSettings): Promise<
 async function serveUntil(gone: AbortSignal, bundles: readonly string[], options: ServeSettings): Promise<void> {
   const { terminal, host, port, sessions, maxThreads, detector, store, logLevel } = options;
   const { stdout, stderr } = terminal;
+  const [{ modelSources }, { accessAt }, { serve }] = await Promise.all([
+    import('../serve/models.ts'),
+    import('../serve/access.ts'),
+    import('../serve/serve.ts'),
+  ]);
   const models = modelSources(bundles);
   const access = accessAt({
     host,
@@ -105,7 +108,6 @@ async function serveUntil(gone: AbortSignal, bundles: readonly string[], options
     variable: tokenVariable,
     noAuth: !options.auth,
   });
-  const { serve } = await import('../serve/serve.ts');
   const ending = AbortSignal.any([gone, terminal.interruptSignal('finishing what was begun')]);
   const serving = await serve({
     models,

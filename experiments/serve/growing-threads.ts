@@ -1,8 +1,8 @@
 import { alertOf } from '../../checkpoints/policy/policy.ts';
 import type { Prefix } from '../../src/data/thread.ts';
+import type { ThreadOutcome, ThreadView } from '../stop-agent/decide.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { Asked, ServedBundle } from './models.ts';
-import type { ThreadView } from './schemas.ts';
 import type { ThreadAudits } from './thread-audits.ts';
 import {
   begun,
@@ -14,7 +14,7 @@ import {
   type ThreadReading,
   waitUntil,
 } from './thread-reading.ts';
-import { keptPost, repeated, type ThreadOutcome, type ThreadStore } from './thread-store.ts';
+import { keptPost, repeated, type ThreadStore } from './thread-store.ts';
 
 export class GrowingThreads {
   private readonly store: ThreadStore;

@@ -1,10 +1,13 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { grouped } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
-import { longestId } from './schemas.ts';
+
+/** Characters of a thread's id. */
+export const longestId = 256;
 
 /** The answer to a request that is wrong or cannot be served now. */
 export class HttpProblem extends Error {
@@ -18,6 +21,31 @@ export class HttpProblem extends Error {
     this.statusCode = statusCode;
     this.field = field;
   }
+}
+
+const problemSchema = z.object({
+  error: z.string().describe('what is wrong, the value seen, and what to do'),
+  field: z.string().nullable().describe('the place in the request, such as posts.2.time'),
+});
+
+const said: Readonly<Record<number, string>> = {
+  400: 'The request is not what this asks for.',
+  401: 'The bearer token is missing or wrong.',
+  403: 'The server answers programs on its own machine only.',
+  404: 'There is no such model or thread.',
+  408: 'The request did not arrive in time.',
+  409: 'The posts do not fit what was read already.',
+  413: 'The body is too large.',
+  414: 'The address is too long.',
+  415: 'The body is of another kind than this reads.',
+  500: 'A defect of the server; its log names the request.',
+  503: 'Not now: a bundle is being loaded, the store of threads does not answer, or is full.',
+};
+
+/** Error answers for the OpenAPI document. Every route can give the first few. */
+export function problems(...statuses: number[]) {
+  const all = [400, 401, 403, 408, 500, ...statuses].sort();
+  return Object.fromEntries(all.map((status) => [status, problemSchema.describe(said[status])]));
 }
 
 /** For failures that may pass. */

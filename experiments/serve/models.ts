@@ -1,10 +1,11 @@
 import { basename, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import { type Prediction, predictionOf } from '../../checkpoints/policy/policy.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
-import { sleep } from '../../src/sleep.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';
 
 /** Asks a detector about the posts at the stop; null if it does not decide. @throws ProviderError for a failure that may pass */
@@ -51,7 +52,7 @@ export function predictionOrReason(
 
 async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   const done = new AbortController();
-  const timeout = sleep(timeoutMs, done.signal).then(() => {
+  const timeout = sleep(timeoutMs, undefined, { signal: done.signal }).then(() => {
     throw new ProviderError(
       `the detector has not answered within ${timeoutMs / 1000} s; ask for the thread again later`,
     );
@@ -149,3 +150,13 @@ export function servedModels(sources: readonly ModelSource[], load: (source: Mod
 }
 
 export type Models = ReturnType<typeof servedModels>;
+
+/** The choice among bundles, required if there are several. */
+export function modelQuery(names: readonly string[]) {
+  const model = z
+    .string({ error: `several models are served (${names.join(', ')}); name one with ?model=` })
+    .max(64)
+    .describe('the bundle that decides')
+    .meta({ examples: [...names] });
+  return z.strictObject({ model: names.length > 1 ? model : model.optional() });
+}

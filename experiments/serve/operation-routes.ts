@@ -1,48 +1,26 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
-import { guaranteeInWords } from '../../checkpoints/policy/guarantee.ts';
 import { InputError } from '../../src/errors.ts';
-import { HttpProblem, unavailable, withoutFolders } from './http-problem.ts';
-import type { ServerMetrics } from './metrics.ts';
+import type { ThreadView } from '../stop-agent/decide.ts';
+import { HttpProblem, problems, unavailable, withoutFolders } from './http-problem.ts';
 import type { Models } from './models.ts';
-import { modelQuery, operations, problems } from './schemas.ts';
-import { alarmLevel, type ThreadAudits } from './thread-audits.ts';
 import type { ThreadStore } from './thread-store.ts';
-
-const guaranteeSchema = z.object({
-  guarantee: z.string().describe('as a sentence'),
-  level: z.number().describe('largest share of predictions that may change, or of early alerts that may be withdrawn'),
-  threshold: z.number().describe('the policy stops where its score exceeds this'),
-  audits: z
-    .int()
-    .describe('that count: up to the first thread that is still open, in the order in which threads opened'),
-  changed: z
-    .int()
-    .describe('audited predictions that differ from those after all posts, or early alerts that these would withdraw'),
-  low: z.number().describe('lower end of the confidence sequence of the share that changes, valid at any time'),
-  high: z.number().describe('its upper end'),
-  eValue: z.number().describe('evidence against the guarantee'),
-  alarmAt: z.number().describe('the e-value of an alarm'),
-  alarm: z.boolean().describe('whether the e-value has ever reached that'),
-  waiting: z.int().describe('audits that opened after a thread which is still open'),
-  missing: z.int().describe('audits without an end'),
-});
 
 export interface ServerState {
   /** True from the beginning of the shutdown: the server is not ready, and connections are closed. */
   isClosing: boolean;
 }
 
-/** Routes for operators: health, metrics, reloads, the guarantee and the OpenAPI document. */
+/** Routes for operators: health, metrics, reloads and the OpenAPI document. */
 export function operationRoutes(options: {
   models: Models;
   store: ThreadStore;
   metrics: ServerMetrics;
-  audits: ThreadAudits | null;
   state: ServerState;
 }): FastifyPluginAsyncZod {
-  const { models, store, metrics, audits, state } = options;
-  const about = operations('operation');
+  const { models, store, metrics, state } = options;
+  const about = (operationId: string, summary: string) => ({ tags: ['operation'], operationId, summary });
   const answer = z.strictObject({});
   const text = { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } } };
   return async (app) => {
@@ -115,42 +93,55 @@ export function operationRoutes(options: {
       },
       async () => ({ ...app.swagger() }),
     );
-    app.get(
-      '/v1/guarantee',
-      {
-        schema: {
-          ...about('guarantee', 'Whether the guarantee holds'),
-          description: 'From the audits of all servers that share a Redis.',
-          querystring: modelQuery(models.names),
-          response: { 200: guaranteeSchema, ...problems(404, 503) },
-        },
-      },
-      async ({ query }) => {
-        const audited = await audits?.about(models.chosen(query.model));
-        if (audited === undefined || audited === null)
-          throw new HttpProblem(
-            404,
-            audited === null
-              ? 'the bundle has no guarantee about changed predictions or withdrawn alerts; `earshot calibrate` gives it one'
-              : 'nothing is audited; start the server with --audit 10%',
-          );
-        const { guarantee, monitoring } = audited;
-        const { now, waiting, missing, alarm } = monitoring;
-        return {
-          guarantee: `${guaranteeInWords(guarantee)}.`,
-          level: guarantee.level,
-          threshold: guarantee.threshold,
-          audits: now.items,
-          changed: now.losses,
-          low: now.low,
-          high: now.high,
-          eValue: now.eValue,
-          alarmAt: 1 / alarmLevel,
-          alarm: alarm !== null && (guarantee.adapted ?? null) === null,
-          waiting,
-          missing,
-        };
-      },
-    );
   };
 }
+
+/** Metrics for Prometheus. Labels have few values: routes instead of addresses, models instead of threads. */
+export function serverMetrics(store: ThreadStore) {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: 'earshot_http_request_duration_seconds',
+    help: 'Time from a request to its answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+    registers,
+  });
+  const answers = new Counter({
+    name: 'earshot_thread_answers_total',
+    help: 'Answers about threads, by what they say.',
+    labelNames: ['model', 'decision', 'prediction'],
+    registers,
+  });
+  const reloads = new Counter({
+    name: 'earshot_reloads_total',
+    help: 'Bundles reloaded.',
+    labelNames: ['model', 'outcome'],
+    registers,
+  });
+  new Gauge({
+    name: 'earshot_open_threads',
+    help: 'Threads that are kept, in all servers that share a store.',
+    registers,
+    async collect() {
+      // Where the store does not answer, the metric is missing, and the others are not.
+      this.reset();
+      const count = await store.count().catch(() => null);
+      if (count !== null) this.set(count);
+      else this.remove();
+    },
+  });
+  return {
+    registry,
+    countRequest: (seconds: number, labels: { method: string; route: string; status: number }) =>
+      requests.observe(labels, seconds),
+    countPosts({ model, decision, prediction, predictionMissing }: ThreadView) {
+      const outcome = prediction !== null ? 'given' : predictionMissing !== null ? 'missing' : 'none';
+      answers.inc({ model, decision, prediction: outcome });
+    },
+    countReload: (labels: { model: string; outcome: 'loaded' | 'failed' }) => reloads.inc(labels),
+  };
+}
+
+export type ServerMetrics = ReturnType<typeof serverMetrics>;

@@ -1,10 +1,10 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { InputError } from '../../src/errors.ts';
-import { sleep } from '../../src/sleep.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { openPolicy, policyFolder } from '../stop-agent/policy/policy-folder.ts';
@@ -84,7 +84,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       ? memoryThreads(threadLimits)
       : await redisThreads(options.sessions, { ...threadLimits, password: options.redisPassword });
   const { idleMs } = threadLimits;
-  const server = await createServer({ models, store, access, limits, logger, audits, quietMs: 3 * idleMs });
+  const server = await createServer({ models, store, access, limits, logger, audits });
   const endQuiet = async (): Promise<void> => {
     await server.endQuietThreads();
     quietTimer = setTimeout(endQuiet, Math.min(60_000, idleMs / 10)).unref();
@@ -154,10 +154,10 @@ async function listen({ app }: EarshotServer, { host, port }: { host: string; po
 
 async function closeServer({ app, state }: EarshotServer, { drainMs, finishMs }: ServeOptions): Promise<void> {
   state.isClosing = true;
-  await sleep(drainMs, null);
+  await sleep(drainMs);
   const closing = app.close();
   const finished = new AbortController();
-  const cut = sleep(finishMs, finished.signal).then(
+  const cut = sleep(finishMs, undefined, { signal: finished.signal }).then(
     () => app.server.closeAllConnections(),
     () => {},
   );

@@ -5,9 +5,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { type Access, hasToken, namesThisMachine } from './access.ts';
 import { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem, jsonBodies, problemOf } from './http-problem.ts';
-import { type ServerMetrics, serverMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
-import { operationRoutes, type ServerState } from './operation-routes.ts';
+import { operationRoutes, type ServerMetrics, type ServerState, serverMetrics } from './operation-routes.ts';
 import { type AuditSettings, threadAudits } from './thread-audits.ts';
 import { decideRoutes, threadRoutes } from './thread-routes.ts';
 import type { ThreadStore } from './thread-store.ts';
@@ -35,19 +34,17 @@ export interface ServerOptions {
   readonly logger: FastifyBaseLogger;
   /** Undefined without audits. */
   readonly audits?: AuditSettings | undefined;
-  /** Milliseconds until an open thread is left out of the guarantee's check. */
-  readonly quietMs?: number;
   /** The clock for deadlines of growing threads. */
   readonly now?: (() => Date) | undefined;
 }
 
 /** Creates the server without listening. */
 export async function createServer(options: ServerOptions) {
-  const { models, store, access, limits, logger, quietMs = Number.POSITIVE_INFINITY } = options;
+  const { models, store, access, limits, logger } = options;
   const { now = () => new Date() } = options;
   const state: ServerState = { isClosing: false };
-  const audits = options.audits === undefined ? null : threadAudits(options.audits, { store, quietMs, now });
-  const metrics = serverMetrics({ models, store, audits });
+  const audits = options.audits === undefined ? null : threadAudits(options.audits, { store, now });
+  const metrics = serverMetrics(store);
   const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now, audits });
   const app = bareServer({ limits, logger });
   const refuseOtherMethods = otherMethods(app);
@@ -67,7 +64,7 @@ export async function createServer(options: ServerOptions) {
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
   });
-  await app.register(operationRoutes({ models, store, metrics, audits, state }));
+  await app.register(operationRoutes({ models, store, metrics, state }));
   await app.register(threadRoutes({ models, threads, metrics }));
   await app.register(decideRoutes({ models }));
   refuseOtherMethods();

@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs';
 import { type Audit, type AuditDraw, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
-import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { ProviderError } from '../../src/errors.ts';
-import { auditFile, inOrder, readAudits } from '../stop-agent/audit-file.ts';
-import { type Monitored, monitored } from '../stop-agent/monitor.ts';
+import { auditFile } from '../stop-agent/audit-file.ts';
 import type { ServedBundle } from './models.ts';
 import type { NewPost } from './thread-reading.ts';
 import { type KeptThread, keptPost, repeated, type ThreadStore } from './thread-store.ts';
@@ -13,9 +10,6 @@ export interface AuditSettings extends AuditDraw {
   readonly mostQueries: number;
 }
 
-/** Probability of ever raising an alarm while the guarantee holds. */
-export const alarmLevel = 0.05;
-
 interface Place {
   readonly bundle: ServedBundle;
   readonly id: string;
@@ -24,23 +18,14 @@ interface Place {
 
 /**
  * Audits threads: their posts stay after the decision, and the detector is queried at their end. The audits of this
- * server are in its file, and in memory those of all servers on the same store.
- * @param options.quietMs milliseconds until an open thread is left out of the guarantee's check
+ * server are in its file.
  */
 export function threadAudits(
   { file, mostQueries, ...draw }: AuditSettings,
-  { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: () => Date },
+  { store, now }: { store: ThreadStore; now: () => Date },
 ) {
-  const append = auditFile(file);
-  const audits = existsSync(file) ? readAudits([file]) : [];
+  const add = auditFile(file);
   let queries = 0;
-
-  /** Writes the file first, because the store may lose an audit. */
-  async function add(audit: Audit): Promise<void> {
-    append(audit);
-    const { outcome } = audit;
-    await store.shareAudit({ ...audit, outcome: outcome === null ? null : { ...outcome, path: null } });
-  }
 
   /** The open audit of a new thread; null if it is not drawn, or the guarantee was calibrated on it. */
   async function drawn({ policy }: ServedBundle, { id, claim }: { id: string; claim: string }): Promise<Audit | null> {
@@ -86,7 +71,7 @@ export function threadAudits(
         isOutOfDistribution: outcome.outOfDistribution?.isFlagged ?? null,
         outcome: { closed: now().toISOString(), ...end },
       };
-      await add(closed);
+      add(closed);
       await store.closeAudit(key);
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
@@ -94,7 +79,7 @@ export function threadAudits(
   }
 
   async function closeWithout(key: string, { audit, missing }: { audit: Audit; missing: string }): Promise<void> {
-    await add({ ...audit, outcome: { closed: now().toISOString(), missing } });
+    add({ ...audit, outcome: { closed: now().toISOString(), missing } });
     await store.closeAudit(key);
   }
 
@@ -106,14 +91,6 @@ export function threadAudits(
     async abandon(key: string, missing: string): Promise<void> {
       const audit = (await store.read(key, null))?.audit ?? null;
       if (audit !== null) await closeWithout(key, { audit, missing });
-    },
-    /** The state of a bundle's guarantee; null if the bundle has none that audits can check. */
-    async about({ policy }: ServedBundle): Promise<{ guarantee: Guarantee; monitoring: Monitored } | null> {
-      const { task, guarantee = null } = policy.manifest;
-      if (guarantee === null || guarantee.loss === 'harm' || guarantee.loss === 'false-alert') return null;
-      audits.push(...(await store.sharedAudits()));
-      const watched = { policy: policy.digest, guarantee, alerts: task.alerts, quietMs, now: now(), alarmLevel };
-      return { guarantee, monitoring: monitored(inOrder(audits), watched) };
     },
   };
 }

@@ -1,20 +1,94 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { wholePost } from '../../checkpoints/policy/policy-post.ts';
-import { type ThreadDecision, threadDecider, threadDecisionSchema } from '../stop-agent/decide.ts';
+import { unknownKeyError } from '../../src/data/bad-item.ts';
+import { postSchema, threadSchema } from '../../src/data/thread.ts';
+import { type ThreadDecision, threadDecider, threadDecisionSchema, threadViewSchema } from '../stop-agent/decide.ts';
 import type { GrowingThreads } from './growing-threads.ts';
-import { HttpProblem } from './http-problem.ts';
-import type { ServerMetrics } from './metrics.ts';
-import type { Models } from './models.ts';
-import {
-  additionSchema,
-  modelQuery,
-  operations,
-  problems,
-  threadParams,
-  threadViewSchema,
-  wholeThreadsSchema,
-} from './schemas.ts';
+import { HttpProblem, longestId, problems } from './http-problem.ts';
+import { type Models, modelQuery } from './models.ts';
+import type { ServerMetrics } from './operation-routes.ts';
+
+const mostPosts = 1000;
+const longestText = 100_000;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: no log or terminal should have to print them
+const withoutControls = /^[^\u0000-\u001f\u007f-\u009f]+$/;
+
+const identifier = z.string().min(1).max(longestId).regex(withoutControls, 'must not hold control characters');
+
+const threadParams = z.strictObject({
+  id: identifier.describe('the thread, under a name that the caller gives it'),
+});
+
+const newPostFields = {
+  ...postSchema.shape,
+  id: identifier.describe('known posts are answered as before and not read again'),
+  author: z.string().max(longestId).nullable().default(null),
+  parent: z.string().max(longestId).nullable().default(null).describe('id of the post it answers'),
+  text: z.string().max(longestText),
+  stance: postSchema.shape.stance.describe('not read; so that posts of thread files can be sent as they are'),
+  index: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('its place in the thread, 0 for the claim; with it, a gap is noticed where times do not tell'),
+};
+const newPostSchema = z.strictObject(newPostFields, {
+  error: unknownKeyError({ keys: Object.keys(newPostFields) }),
+});
+
+const additionFields = {
+  posts: z
+    .array(newPostSchema)
+    .max(mostPosts)
+    .describe('the next posts in time order; the first of a thread is the claim'),
+  end: z
+    .boolean()
+    .default(false)
+    .describe('no post will follow: a thread that the policy never stops is decided with its last post'),
+};
+const additionSchema = z.strictObject(additionFields, {
+  error: unknownKeyError({
+    keys: Object.keys(additionFields),
+    nearMisses: { post: 'posts (a list)', replies: 'posts', last: 'end', final: 'end' },
+  }),
+});
+
+const wholePostFields = { ...postSchema.shape, text: newPostFields.text };
+const wholePostSchema = z.strictObject(
+  { ...wholePostFields, id: identifier.optional() },
+  { error: unknownKeyError({ keys: Object.keys(wholePostFields) }) },
+);
+const mostThreads = 1000;
+const unread = 'not read; so that lines of thread files can be sent as they are';
+const { event, veracity, rumor, split, labels } = threadSchema.shape;
+const wholeThreadFields = {
+  event: event.describe(unread),
+  veracity: veracity.describe(unread),
+  rumor: rumor.describe(unread),
+  split: split.describe(unread),
+  labels: labels.describe(unread),
+  id: identifier.optional(),
+  posts: z.array(wholePostSchema).min(1).max(mostPosts).describe('the claim, then the replies in time order'),
+};
+
+const wholeThreadsSchema = z.strictObject(
+  {
+    threads: z
+      .array(z.strictObject(wholeThreadFields, { error: unknownKeyError({ keys: Object.keys(wholeThreadFields) }) }))
+      .min(1)
+      .max(mostThreads),
+  },
+  {
+    error: unknownKeyError({
+      keys: ['threads'],
+      nearMisses: { thread: 'threads (a list)', posts: 'threads ([{ posts }])', id: 'threads ([{ id, posts }])' },
+    }),
+  },
+);
+
+const about = (operationId: string, summary: string) => ({ tags: ['threads'], operationId, summary });
 
 /** Routes for threads that grow post by post. */
 export function threadRoutes(options: {
@@ -23,7 +97,6 @@ export function threadRoutes(options: {
   metrics: ServerMetrics;
 }): FastifyPluginAsyncZod {
   const { models, threads, metrics } = options;
-  const about = operations('threads');
   const querystring = modelQuery(models.names);
   const of = { params: threadParams, querystring };
   return async (app) => {
@@ -72,7 +145,6 @@ function existing<T>(thread: T | null, id: string): T {
 
 /** Routes for whole threads, without state. Deadlines follow the times of the posts. */
 export function decideRoutes({ models }: { models: Models }): FastifyPluginAsyncZod {
-  const about = operations('threads');
   return async (app) => {
     app.post(
       '/v1/decide',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Audit } from '../../checkpoints/policy/audit.ts';
 import { postSchema } from '../../src/data/thread.ts';
-import { threadDecisionSchema } from '../stop-agent/decide.ts';
+import type { ThreadOutcome } from '../stop-agent/decide.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';
 
 /*
@@ -34,21 +34,6 @@ export function tooManyThreads(open: number): HttpProblem {
     `${open} threads are open, which is as many as may be; delete finished ones, wait until idle ones expire, or start the server with a larger --max-threads`,
   );
 }
-
-/** A decided thread, without texts. */
-export const outcomeSchema = threadDecisionSchema
-  .pick({
-    ...{ why: true, hours: true, time: true, outOfDistribution: true },
-    ...{ trainedOn: true, queries: true, prediction: true, predictionMissing: true },
-  })
-  .extend({
-    /** SHA-256 of the deciding bundle's manifest, and its threshold. */
-    bundle: z.string(),
-    threshold: z.number(),
-    /** The posts up to the stop and the score at each. */
-    posts: z.array(z.object({ id: z.string(), score: z.number() })).min(1),
-  });
-export type ThreadOutcome = z.infer<typeof outcomeSchema>;
 
 export interface Position {
   /** Distinguishes threads that have the same id one after the other. */
@@ -86,9 +71,6 @@ export interface ThreadStore {
   quietAudits(): Promise<string[]>;
   /** Ends the audit, so that the thread expires like others. */
   closeAudit(key: string): Promise<void>;
-  shareAudit(audit: Audit): Promise<void>;
-  /** Audits since the last call; the first call also returns earlier ones. */
-  sharedAudits(): Promise<Audit[]>;
   /** False for an unknown thread. */
   delete(key: string): Promise<boolean>;
   count(): Promise<number>;
@@ -120,7 +102,6 @@ export interface ThreadLimits {
 export function memoryThreads(options: ThreadLimits & { maxCharacters: number; now?: () => number }): ThreadStore {
   const { maxThreads, idleMs, maxCharacters, now = Date.now } = options;
   const entries = threadEntries({ idleMs, now });
-  const shared: Audit[] = [];
 
   return {
     async read(key, position) {
@@ -158,10 +139,6 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
       entry.audit = null;
       if (entry.outcome !== null) entries.forgetTexts(entry);
     },
-    async shareAudit(audit) {
-      shared.push(audit);
-    },
-    sharedAudits: async () => shared.splice(0),
     delete: async (key) => entries.delete(key),
     async count() {
       entries.forgetExpired();

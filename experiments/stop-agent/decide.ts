@@ -11,7 +11,7 @@ const predictionSchema = z.object({
   probabilities: recordOf(z.number()).meta({ type: 'object', additionalProperties: { type: 'number' } }),
 });
 
-/** The shape of a decision: a line that `earshot decide` prints. What the server answers and keeps are parts of it. */
+/** The one shape of a decision: a line that `earshot decide` prints, and an answer of /v1/decide. */
 export const threadDecisionSchema = z.object({
   threadId: z.string(),
   post: z.string().describe('the last post that the decision is about'),
@@ -51,6 +51,52 @@ export const threadDecisionSchema = z.object({
 
 /** The decision of a policy about a thread, labelled or not. */
 export type ThreadDecision = Readonly<z.output<typeof threadDecisionSchema>>;
+
+/*
+ * Projections of it. In JavaScript, a policy answers with a `PolicyDecision`, which names no thread.
+ */
+
+/** What a run counts of a decision; `decisions.jsonl` has it beside the gold label. */
+export const stopNumbersSchema = threadDecisionSchema
+  .pick({ postsUsed: true, posts: true, hours: true, queries: true })
+  .strict();
+
+/** A decided thread as a server keeps it, without texts. */
+export const outcomeSchema = threadDecisionSchema
+  .pick({
+    ...{ why: true, hours: true, time: true, outOfDistribution: true },
+    ...{ trainedOn: true, queries: true, prediction: true, predictionMissing: true },
+  })
+  .extend({
+    /** SHA-256 of the deciding bundle's manifest, and its threshold. */
+    bundle: z.string(),
+    threshold: z.number(),
+    /** The posts up to the stop and the score at each. */
+    posts: z.array(z.object({ id: z.string(), score: z.number() })).min(1),
+  });
+export type ThreadOutcome = z.infer<typeof outcomeSchema>;
+
+/** A growing thread as a server shows it. */
+export const threadViewSchema = threadDecisionSchema
+  .pick({
+    ...{ threadId: true, post: true, time: true, hours: true, postsUsed: true, outOfDistribution: true },
+    ...{ trainedOn: true, queries: true, prediction: true, predictionMissing: true, alert: true },
+  })
+  .extend({
+    model: z.string(),
+    bundle: z.string().describe('SHA-256 of the manifest of the bundle that reads the thread, or has decided it'),
+    decision: z.enum(['continue', 'stop']),
+    stopped: z.boolean().describe('false while the policy reads on, and where the thread ended before it stopped'),
+    why: threadDecisionSchema.shape.why.nullable().describe('why it was decided; null while the policy reads on'),
+    posts: z.array(
+      z.object({
+        id: z.string(),
+        score: z.number().nullable().describe('null for a post after the decision, which was not read'),
+      }),
+    ),
+  });
+
+export type ThreadView = z.infer<typeof threadViewSchema>;
 
 /** Decides threads. Once the detector cannot be queried any more, it is not tried again. */
 export function threadDecider(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
 import { decisionSchema, type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { stopNumbersSchema } from './decide.ts';
 import type { Decision, TestThread } from './decisions.ts';
 
 /*
@@ -12,9 +13,7 @@ import type { Decision, TestThread } from './decisions.ts';
  * with `development-`.
  */
 
-const stopLineSchema = decisionSchema.extend({
-  numbers: z.strictObject({ postsUsed: z.int(), posts: z.int(), hours: z.number().nullable(), queries: z.int() }),
-});
+const stopLineSchema = decisionSchema.extend({ numbers: stopNumbersSchema });
 /** A stop as `decisions.jsonl` has it. */
 export type StopLine = z.output<typeof stopLineSchema>;
 

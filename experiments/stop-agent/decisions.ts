@@ -16,6 +16,7 @@ import { earlyActionStop } from '../../experts/trajectories.ts';
 import { checkedGoldLabel, type Task } from '../../src/data/task.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import type { ThreadDecision } from './decide.ts';
 import type { Experiment } from './experiment.ts';
 import { lengthsOf, rulePolicy } from './policy-settings.ts';
 
@@ -26,18 +27,11 @@ export const cloningFile = 'cloning.safetensors';
 export const oracleName = 'oracle';
 
 /** Where one system stopped in one thread, and what the detector said there. */
-export interface Decision {
+export interface Decision extends Pick<ThreadDecision, 'threadId' | 'postsUsed' | 'posts' | 'hours' | 'queries'> {
   readonly system: string;
-  readonly threadId: string;
   /** Indices into the labels of the task; a prediction is −1 where the detector's answer could not be parsed. */
   readonly gold: number;
   readonly predicted: number;
-  /** Posts seen at the decision, and posts in the thread. */
-  readonly postsUsed: number;
-  readonly posts: number;
-  readonly hours: number | null;
-  /** Queries of the detector. */
-  readonly queries: number;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Encoder } from './encoder.ts';
-import { hashingVersion, textHasher } from './text-hasher.ts';
+import { hashingVersion, textHasher } from './ngram-counts.ts';
 
 const ngramsSchema = (name: string, defaults: { min: number; max: number; weight: number }) =>
   z

@@ -3,9 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { problemSchema, type ThreadView, threadViewSchema } from '../../experiments/serve/schemas.ts';
-import type { ThreadDecision } from '../../experiments/stop-agent/decide.ts';
-import { threadDecider } from '../../experiments/stop-agent/decide.ts';
+import {
+  type ThreadDecision,
+  type ThreadView,
+  threadDecider,
+  threadViewSchema,
+} from '../../experiments/stop-agent/decide.ts';
 import { openPolicy } from '../../experiments/stop-agent/policy/policy-folder.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -185,10 +188,7 @@ describe('threads post by post', () => {
     const url = `${server.address}/v1/threads/t/posts`;
     const body = JSON.stringify({ posts: [{ id: 'a', text: 'a secret text' }] });
     const refused = await fetch(url, { method: 'POST', headers: json, body });
-    expect([refused.status, problemSchema.parse(await refused.json()).error]).toEqual([
-      503,
-      expect.stringContaining('(Redis) does not answer'),
-    ]);
+    expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining('(Redis) does not answer')]);
     expect((await fetch(`${server.address}/v2/health/ready`)).status).toBe(503);
     expect((await fetch(`${server.address}/metrics`)).status).toBe(200);
     expect(server.output()).not.toContain('a secret text');

@@ -24,14 +24,7 @@ describe('who may ask', () => {
     const { app } = await smallServer({ access: { kind: 'token', token } });
     const ask = async (url: string, authorization?: string) =>
       (await app.inject({ url, headers: authorization === undefined ? {} : { authorization } })).statusCode;
-    const urls = [
-      '/v1/guarantee',
-      '/v2/repository/models/small/load',
-      '/v1/threads/t',
-      '/metrics',
-      '/openapi.json',
-      '/nowhere',
-    ];
+    const urls = ['/v2/repository/models/small/load', '/v1/threads/t', '/metrics', '/openapi.json', '/nowhere'];
     for (const url of urls) {
       for (const wrong of [
         undefined,

@@ -104,7 +104,6 @@ it('shows what can be asked', async () => {
     '/metrics',
     '/openapi.json',
     '/v1/decide',
-    '/v1/guarantee',
     '/v1/threads/{id}',
     '/v1/threads/{id}/posts',
     '/v2/health/live',
