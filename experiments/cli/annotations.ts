@@ -39,12 +39,15 @@ Examples:
     .addCommand(importCommand(terminal));
 }
 
+function ofStore(name: string, description: string) {
+  return new Command(name).description(description).argument('<store>', 'annotation store');
+}
+
 function statsCommand(terminal: Terminal) {
-  return new Command('stats')
-    .description(
-      'Count the annotations of each detector, what they cost, the answers that could not be read, and what budgets count as spent.',
-    )
-    .argument('<store>', 'annotation store')
+  return ofStore(
+    'stats',
+    'Count the annotations of each detector, what they cost, the answers that could not be read, and what budgets count as spent.',
+  )
     .option('--json', 'print the counts as JSON')
     .action(async (path, { json }) => {
       const stats = await withStore(existing(path), (store) => store.stats());
@@ -53,9 +56,7 @@ function statsCommand(terminal: Terminal) {
 }
 
 function listCommand(terminal: Terminal) {
-  return new Command('list')
-    .description('List annotations: key, thread, posts read, detector, label, date.')
-    .argument('<store>', 'annotation store')
+  return ofStore('list', 'List annotations: key, thread, posts read, detector, label, date.')
     .option('--detector <name>', 'only by this detector')
     .option('--thread <id>', 'only of this thread')
     .option('--posts <count>', 'only of prefixes of so many posts', positiveInteger)
@@ -96,9 +97,7 @@ async function wrongRows(
 }
 
 function unreadableCommand(terminal: Terminal) {
-  return new Command('unreadable')
-    .description('List what was answered instead of a judgement and could not be read; no export has it.')
-    .argument('<store>', 'annotation store')
+  return ofStore('unreadable', 'List what was answered instead of a judgement and could not be read; no export has it.')
     .option('--detector <name>', 'only by this detector, such as single-prompt or s2mad/comment-score')
     .option('--forget', 'forget them, so that the next run queries again')
     .option('--json', 'print the rows as JSON')
@@ -114,11 +113,10 @@ function unreadableCommand(terminal: Terminal) {
 }
 
 function showCommand(terminal: Terminal) {
-  return new Command('show')
-    .description(
-      'Print one annotation as a readable debate: the posts, each statement, the label and the models that answered.',
-    )
-    .argument('<store>', 'annotation store')
+  return ofStore(
+    'show',
+    'Print one annotation as a readable debate: the posts, each statement, the label and the models that answered.',
+  )
     .argument('<annotation>', 'beginning of its key, or <thread>:<posts>')
     .option('--detector <name>', 'by this detector, where several judged the same posts')
     .option('--raw', 'print each answer as it came over the wire, too')
@@ -133,9 +131,10 @@ function showCommand(terminal: Terminal) {
 }
 
 function rereadCommand(terminal: Terminal) {
-  return new Command('reread')
-    .description('Read the kept answers with the readers of this version, without a call, and say what changes.')
-    .argument('<store>', 'annotation store')
+  return ofStore(
+    'reread',
+    'Read the kept answers with the readers of this version, without a call, and say what changes.',
+  )
     .option('--write', 'change the store accordingly; without it nothing is written')
     .option('--json', 'print the counts and changes as JSON')
     .action(async (path, { write = false, json }) => {
@@ -147,9 +146,7 @@ function rereadCommand(terminal: Terminal) {
 }
 
 function exportCommand(terminal: Terminal) {
-  return new Command('export')
-    .description('Write every annotation as a line of JSON, with its request and its key.')
-    .argument('<store>', 'annotation store')
+  return ofStore('export', 'Write every annotation as a line of JSON, with its request and its key.')
     .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--json', 'print the count as JSON')
     .action(async (path, file, { json }) => {

@@ -5,14 +5,11 @@ import { identityOf, type Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
-import { explanations } from '../init/explanations.ts';
+import { type Goal, goals } from '../init/experiment-text.ts';
 import type { FoundEncoder } from '../init/found-encoders.ts';
 import { fittingParts, type foundIn } from '../init/found-threads.ts';
-import { type Goal, goals } from '../init/goals.ts';
 import { percentage } from './option-values.ts';
-import type { questions } from './questions.ts';
-
-type Ask = ReturnType<typeof questions>;
+import type { Ask } from './questions.ts';
 
 interface GivenAnswers {
   task?: string;
@@ -32,11 +29,12 @@ export async function answersTo(
 ) {
   const { path, ask, threads } = options;
   const names = contents.tasks.map(({ task }) => task.name);
-  const taskName =
-    options.task ??
-    (names.length > 1
-      ? await ask('Which label is decided', { choices: names, explanation: explanations.task })
-      : names[0]);
+  const taskName = await ask('Which label is decided', {
+    option: options.task ?? (names.length > 1 ? undefined : names[0]),
+    choices: names,
+    explanation:
+      'The label of a thread that is decided: one of your own by its name, or a known one. rumor: whether it is one; veracity: true, false, unverified or non-rumor; rumor-veracity: true, false or unverified.',
+  });
   const chosen = contents.tasks.find(({ task }) => task.name === taskName);
   if (chosen === undefined)
     throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
@@ -51,13 +49,13 @@ export async function answersTo(
   const most = isLocal ? unlabelled - Math.min(100, Math.floor(unlabelled / 3)) : partsFor(true, false).calibration;
   const canCalibrate = (isLocal && alerts.length === 0) || most >= smallest(options.riskLevel ?? usualLevel);
   const { goal, level } = await chosenGoal(options, { ask, canCalibrate, alerts });
-  const which =
-    options.detector ??
-    (await ask('Detector: local, or a detector file for language models', {
-      fallback: 'local',
-      explanation: explanations.detector,
-      check: openedDetector,
-    }));
+  const which = await ask('Detector: local, or a detector file for language models', {
+    option: options.detector,
+    fallback: 'local',
+    explanation:
+      'What judges the posts read so far. local: a small classifier that is trained on some of your threads; it costs nothing to ask. A detector file (.yaml) asks language models, which costs money at every post that is judged; their answers are kept.',
+    check: openedDetector,
+  });
   const file = await openedDetector(which);
   const detector = file?.path ?? null;
   const task = file === null ? decided : inOrderOf(file, decided);
@@ -77,8 +75,12 @@ export async function answersTo(
         `no guarantee: at a risk level of 5% it takes about ${smallest(usualLevel)} threads to calibrate on, and ${most} would be left for that; more threads, which need no labels, or another --risk-level allow one`,
       ]
     : [];
-  const name =
-    options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
+  const name = await ask('Name of the experiment', {
+    option: options.name,
+    fallback: 'my-threads',
+    explanation:
+      'The file that is written and the folder of the runs are called so. Letters, digits, dots, dashes and underscores.',
+  });
   return {
     ...{ name, task, alerts, detector, encoder, goal, level, labelled, parts, notes },
     out: options.out ?? `${name}.yaml`,
@@ -133,8 +135,9 @@ async function chosenGoal(
     `How many ${alerts.length === 0 ? 'predictions may change if you stop early' : 'early alerts may be withdrawn later'}${isOpen ? ' (other: another goal)' : ''}`,
     {
       fallback: isOpen && !canCalibrate ? 'other' : '5%',
-      explanation: explanations.level,
-      check: async (text) => {
+      explanation:
+        'A policy that stops early may predict something else than it would at the end of the thread. This is the largest share of threads in which that may happen; it holds with 90% confidence. More is earlier. Write other for an agent without a guarantee: one that saves queries, or is chosen by macro-F1 and delay.',
+      check(text) {
         if (isOpen && text === 'other') return;
         try {
           percentage(text);
@@ -147,7 +150,9 @@ async function chosenGoal(
   if (answer !== 'other') return { goal: 'guarantee', level: percentage(answer) };
   const choices = Object.keys(goals).filter((name) => name !== 'guarantee');
   const other = await ask('What the agent is for', {
-    ...{ choices, meanings: goals, fallback: 'best-f1', explanation: explanations.goal },
+    ...{ choices, meanings: goals, fallback: 'best-f1' },
+    explanation:
+      'What weighs most: queries of the detector, being early, or being right. You can change it later: it only chooses settings in the file.',
   });
   return { goal: goalNamed(other), level: usualLevel };
 }
@@ -172,11 +177,12 @@ async function chosenEncoder(options: {
   const { foundEncoders, transformerIn } = await import('../init/found-encoders.ts');
   const encoders = foundEncoders();
   const names = ['none', ...encoders.map(({ name }) => name)];
-  const which =
-    option ??
-    (encoders.length === 0
-      ? 'none'
-      : await ask('Sentence encoder for the detector', { choices: names, explanation: explanations.encoder }));
+  const which = await ask('Sentence encoder for the detector', {
+    option: option ?? (encoders.length === 0 ? 'none' : undefined),
+    choices: names,
+    explanation:
+      'The local detector reads n-grams of words and characters. A sentence encoder knows meanings, too: it may help where labels are few, and takes time. Exported policies cannot carry it. `earshot detect <threads> --train` says whether it helps with your labels; docs/how-to/choose-an-encoder.md says where to get others.',
+  });
   if (which === 'none') return null;
   const encoder = encoders.find(({ name }) => name === which) ?? transformerIn(which, which);
   if (encoder === null)

@@ -7,23 +7,15 @@ import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { parseYaml } from '../../src/yaml.ts';
 import { detectorFileOf } from '../config/detector-file.ts';
-import { explanations } from '../init/explanations.ts';
 import { judgeByModels } from '../judging/judge.ts';
 import { judgeText } from '../judging/judge-text.ts';
 import { judgementOf } from './print-annotated.ts';
 import { watched } from './progress.ts';
-import type { questions } from './questions.ts';
+import type { Ask } from './questions.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
-type Ask = ReturnType<typeof questions>;
-
-export interface InitDetectorOptions {
-  baseUrl?: string;
-  model?: string;
-  apiKeyEnv?: string;
-  task?: string;
-  name?: string;
-  out?: string;
+interface InitDetectorOptions
+  extends Partial<Record<'baseUrl' | 'model' | 'apiKeyEnv' | 'task' | 'name' | 'out', string>> {
   force?: boolean;
   /** The threads for the next command. */
   threads?: string;
@@ -45,7 +37,7 @@ export async function initDetector(options: InitDetectorOptions): Promise<void> 
   const { test, json, terminal } = options;
   if (existsSync(out) && !force)
     throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
-  const text = detectorText(await choicesFrom(options));
+  const text = await detectorText(options);
   const file = await detectorFileOf(parseYaml(text, 'the detector file is'), out);
   // Somebody waits for it.
   const judge = judgeByModels({ ...file, retry: { ...file.retry, maxAttempts: 2 } });
@@ -70,40 +62,45 @@ export async function initDetector(options: InitDetectorOptions): Promise<void> 
   });
 }
 
-async function choicesFrom({ baseUrl, model, apiKeyEnv, task, ask }: InitDetectorOptions): Promise<DetectorChoices> {
-  const baseURL = await answered(baseUrl, {
-    question: 'Address of the endpoint (OpenAI-compatible)',
+/** The detector file, from the options and from questions for the rest. */
+async function detectorText({ ask, task = 'rumor', ...options }: InitDetectorOptions): Promise<string> {
+  const baseURL = await ask('Address of the endpoint (OpenAI-compatible)', {
+    option: options.baseUrl,
     fallback: 'http://localhost:11434/v1',
-    explanation: explanations.baseURL,
+    explanation:
+      'Where the chat-completions protocol is spoken, usually ending in /v1: http://localhost:11434/v1 for Ollama, http://localhost:8000/v1 for vLLM, https://api.openai.com/v1, https://openrouter.ai/api/v1. docs/reference/endpoints.md has many others.',
     check: (answer) => checkField('baseURL', answer),
-    ask,
   });
   const isHere = /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(baseURL);
-  const variable = await answered(apiKeyEnv, {
-    question: 'Environment variable that holds its key, or none',
+  const variable = await ask('Environment variable that holds its key, or none', {
+    option: options.apiKeyEnv,
     fallback: isHere ? 'none' : 'OPENAI_API_KEY',
-    explanation: explanations.apiKeyEnv,
+    explanation:
+      'The name of a variable, not the key: the file never holds it. Set it in the shell before, as in `export OPENAI_API_KEY=…`. none for a server on this machine.',
     check: (answer) => checkKey(answer, baseURL),
-    ask,
   });
-  const chosen = await answered(model, {
-    question: 'Name of the model there',
+  const model = await ask('Name of the model there', {
+    option: options.model,
     fallback: isHere ? 'qwen2.5:7b' : 'gpt-4o-mini',
-    explanation: explanations.model,
+    explanation: 'As the endpoint calls it; most list theirs at <address>/models.',
     check: (answer) => checkField('model', answer),
-    ask,
   });
-  return { baseURL, model: chosen, apiKeyEnv: variable === 'none' ? null : variable, task: task ?? 'rumor' };
-}
-
-async function answered(
-  option: string | undefined,
-  to: { question: string; fallback: string; explanation: string; check: (answer: string) => void; ask: Ask },
-): Promise<string> {
-  const { question, ask, check, ...prompt } = to;
-  const answer = option ?? (await ask(question, { ...prompt, check: async (said) => check(said) }));
-  check(answer);
-  return answer;
+  return [
+    '# Made by `earshot init --detector`: one question over the posts of a thread.',
+    '# `earshot options detector` says what else may stand here; debates and others are in experiments/recipes/detectors/.',
+    'detector:',
+    '  name: single-prompt',
+    '  reasons: true # the model gives a reason before its answer; false costs less',
+    '  model:',
+    `    baseURL: ${scalar(baseURL)}`,
+    `    model: ${scalar(model)}`,
+    ...(variable === 'none'
+      ? []
+      : [`    apiKeyEnv: ${scalar(variable)} # the name of the variable that holds the key`]),
+    `task: ${scalar(task)}`,
+    'budget: { requests: 1000 } # raise it, or set money or tokens; --budget-requests and its like replace it',
+    '',
+  ].join('\n');
 }
 
 function checkField(field: 'baseURL' | 'model' | 'apiKeyEnv', value: string): void {
@@ -116,33 +113,6 @@ function checkKey(variable: string, baseURL: string): void {
   checkField('apiKeyEnv', variable);
   const endpoint = endpointSchema.parse({ name: new URL(baseURL).host, baseURL, model: 'any', apiKeyEnv: variable });
   credentialsOf({ endpoint, env: process.env });
-}
-
-export interface DetectorChoices {
-  readonly baseURL: string;
-  readonly model: string;
-  /** Name of the environment variable that holds the key; null for an endpoint without keys. */
-  readonly apiKeyEnv: string | null;
-  readonly task: string;
-}
-
-export function detectorText({ baseURL, model, apiKeyEnv, task }: DetectorChoices): string {
-  return [
-    '# Made by `earshot init --detector`: one question over the posts of a thread.',
-    '# `earshot options detector` says what else may stand here; debates and others are in experiments/recipes/detectors/.',
-    'detector:',
-    '  name: single-prompt',
-    '  reasons: true # the model gives a reason before its answer; false costs less',
-    '  model:',
-    `    baseURL: ${scalar(baseURL)}`,
-    `    model: ${scalar(model)}`,
-    ...(apiKeyEnv === null
-      ? []
-      : [`    apiKeyEnv: ${scalar(apiKeyEnv)} # the name of the variable that holds the key`]),
-    `task: ${scalar(task)}`,
-    'budget: { requests: 1000 } # raise it, or set money or tokens; --budget-requests and its like replace it',
-    '',
-  ].join('\n');
 }
 
 function scalar(text: string): string {

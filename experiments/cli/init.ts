@@ -10,7 +10,7 @@ import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
-import { explanations } from '../init/explanations.ts';
+import { experimentText, goals } from '../init/experiment-text.ts';
 import {
   areUnlabelled,
   countsInWords,
@@ -19,13 +19,12 @@ import {
   labelCommandFor,
   readsTimes,
 } from '../init/found-threads.ts';
-import { goals } from '../init/goals.ts';
 import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
 import { answersTo } from './init-answers.ts';
 import { type OptionsOf, percentage, refuseOptions } from './option-values.ts';
-import { defaults, questions } from './questions.ts';
+import { questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 /** With fewer labelled threads, scores and detectors change much from one draw to the next. */
@@ -44,12 +43,12 @@ export function initCommand(terminal: Terminal) {
       'is for an experiment; give --detector a value, or leave it out',
     );
     const { initDetector } = await import('./init-detector.ts');
-    const ask = options.yes ? defaults() : questions(terminal);
+    const ask = questions(terminal, { yes: options.yes ?? false });
     await initDetector({ ...others, threads, ask, terminal }).finally(() => ask.close());
   });
 }
 
-type InitOptions = Omit<OptionsOf<typeof initOptions>, 'detector'> & { detector?: string };
+export type InitOptions = Omit<OptionsOf<typeof initOptions>, 'detector'> & { detector?: string };
 
 function initOptions() {
   return new Command('init')
@@ -105,20 +104,22 @@ Examples:
     );
 }
 
-type Ask = ReturnType<typeof questions>;
-
 async function init(argument: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, yes = false, force = false, skipInvalid } = options;
   const { stdout, stderr } = terminal;
-  const [{ parse }, { experimentText }, { resolveExperiment }] = await Promise.all([
-    import('yaml'),
-    import('../init/experiment-text.ts'),
-    import('../stop-agent/experiment.ts'),
-  ]);
-  const ask = yes ? defaults() : questions(terminal);
+  const [{ parse }, { resolveExperiment }] = await Promise.all([import('yaml'), import('../stop-agent/experiment.ts')]);
+  const ask = questions(terminal, { yes });
   try {
-    const path = argument ?? (await askedThreadFile(ask));
-    refuseTables(path);
+    const path = await ask('Thread file', {
+      option: argument,
+      fallback: 'threads.jsonl',
+      explanation:
+        'A file of JSON Lines, one thread a line: its id, its label, and its posts with the claim first. `earshot data import` makes one of a table or a common data set.',
+      check(answer) {
+        refuseTables(answer);
+        if (!existsSync(answer)) throw new InputError(missingPath(answer));
+      },
+    });
     const threads = await loadThreads(path, { skipInvalid, onSkipped: (line) => stderr.write(`${line}\n`) });
     if (areUnlabelled(threads)) {
       stdout.write(labelFirst(path, { threads: threads.length, width: proseWidth(terminal) }));
@@ -156,17 +157,6 @@ async function init(argument: string | undefined, options: InitOptions & { termi
   } finally {
     ask.close();
   }
-}
-
-function askedThreadFile(ask: Ask): Promise<string> {
-  return ask('Thread file', {
-    fallback: 'threads.jsonl',
-    explanation: explanations.threads,
-    check: async (answer) => {
-      refuseTables(answer);
-      if (!existsSync(answer)) throw new InputError(missingPath(answer));
-    },
-  });
 }
 
 /** The advice for a file without labels. */

@@ -4,6 +4,8 @@ import { wrapped } from '../report/terminal-text.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 interface Prompt {
+  /** The answer that an option gave; nothing is asked then. */
+  readonly option?: string | undefined;
   readonly choices?: readonly string[];
   /** Explains choices whose names are not enough. */
   readonly meanings?: Readonly<Record<string, string>>;
@@ -12,13 +14,45 @@ interface Prompt {
   /** The answer to `?`. */
   readonly explanation: string;
   /** Throws an InputError for an invalid answer. */
-  readonly check?: (answer: string) => Promise<unknown>;
+  readonly check?: (answer: string) => unknown;
 }
 
-async function problemOf(
-  answer: string,
-  { choices, check }: Pick<Prompt, 'choices' | 'check'>,
-): Promise<string | null> {
+/** Asks a question. @throws InputError for an invalid option, or if stdin ends before the answer */
+export type Ask = ReturnType<typeof questions>;
+
+/**
+ * Asks on stderr and reads lines of stdin, from a person or a pipe. `?` prints an explanation.
+ * @param options.yes takes every default instead
+ */
+export function questions(terminal: Terminal, { yes }: { yes: boolean }) {
+  const { stdin, stderr } = terminal;
+  const width = proseWidth(terminal);
+  const reader = yes ? null : createInterface({ input: stdin });
+  const lines = reader?.[Symbol.asyncIterator]();
+  const ask = async (question: string, prompt: Prompt): Promise<string> => {
+    const { option, choices, fallback = choices?.[0] ?? '', explanation, check, meanings = {} } = prompt;
+    if (option !== undefined || lines === undefined) {
+      await check?.(option ?? fallback);
+      return option ?? fallback;
+    }
+    const shown = choices?.map((choice) =>
+      wrapped(`  ${choice}${choice in meanings ? `: ${meanings[choice]}` : ''}`, { width, indent: '    ' }),
+    );
+    const between = shown === undefined ? ' ' : `\n${shown.join('\n')}\n`;
+    stderr.write(`${wrapped(`${question}?`, { width })}${between}[${fallback}; ? explains] `);
+    for (;;) {
+      const { value, done } = await lines.next();
+      if (done) throw new InputError('no answer; give the answers as options, or --yes to take the defaults');
+      const answer = String(value).trim() || fallback;
+      const reply = answer === '?' ? explanation : await problemOf(answer, prompt);
+      if (reply === null) return answer;
+      stderr.write(`${wrapped(reply, { width })}\n[${fallback}] `);
+    }
+  };
+  return Object.assign(ask, { close: () => reader?.close() });
+}
+
+async function problemOf(answer: string, { choices, check }: Prompt): Promise<string | null> {
   if (choices !== undefined && !choices.includes(answer))
     return `${JSON.stringify(answer)} is none of ${choices.join(', ')}.`;
   try {
@@ -28,41 +62,4 @@ async function problemOf(
     if (error instanceof InputError) return `${error.message}.`;
     throw error;
   }
-}
-
-/** Answers every question with its default. */
-export function defaults(): ReturnType<typeof questions> {
-  const ask = async (_question: string, { choices, fallback = choices?.[0] ?? '' }: Prompt) => fallback;
-  return Object.assign(ask, { close: () => {} });
-}
-
-/**
- * Asks on stderr and reads lines of stdin, from a person or a pipe. `?` prints an explanation.
- * @throws InputError if stdin ends before the answer
- */
-export function questions(terminal: Terminal) {
-  const { stdin, stderr } = terminal;
-  const width = proseWidth(terminal);
-  const reader = createInterface({ input: stdin });
-  const lines = reader[Symbol.asyncIterator]();
-  const ask = async (
-    question: string,
-    { choices, fallback = choices?.[0], explanation, check, meanings = {} }: Prompt,
-  ): Promise<string> => {
-    const options =
-      choices === undefined
-        ? ''
-        : `\n${choices.map((choice) => wrapped(`  ${choice}${choice in meanings ? `: ${meanings[choice]}` : ''}`, { width, indent: '    ' })).join('\n')}\n`;
-    const prompt = `${options === '' ? ' ' : ''}[${fallback}; ? explains] `;
-    stderr.write(`${wrapped(`${question}?`, { width })}${options}${prompt}`);
-    for (;;) {
-      const { value, done } = await lines.next();
-      if (done) throw new InputError('no answer; give the answers as options, or --yes to take the defaults');
-      const answer = String(value).trim() || (fallback ?? '');
-      const said = answer === '?' ? explanation : await problemOf(answer, { choices, check });
-      if (said === null) return answer;
-      stderr.write(`${wrapped(said, { width })}\n[${fallback}] `);
-    }
-  };
-  return Object.assign(ask, { close: () => reader.close() });
 }

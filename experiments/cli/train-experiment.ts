@@ -10,9 +10,8 @@ import { screenText } from '../report/report.ts';
 import { wrapped } from '../report/terminal-text.ts';
 import { failureIn } from '../run/failure-file.ts';
 import { failedCount, failureOf } from '../run/failures.ts';
-import { processesFor } from '../run/processes.ts';
 import { isFinished, type Trial, type TrialFailure, trialId } from '../run/trial.ts';
-import { type TrialPool, trialPool } from '../run/trial-pool.ts';
+import { processesFor, type TrialPool, trialPool } from '../run/trial-pool.ts';
 import { checkThreads } from '../runner/check-threads.ts';
 import { differencesOf, folderOf, noteFiles, refuseMissingFiles, removeRuns } from '../runner/experiment-folder.ts';
 import { shipPolicy, writeReport } from '../runner/experiment-report.ts';
@@ -23,7 +22,7 @@ import { maxWaitMsOf } from './budget-options.ts';
 import { commandLineOf } from './option-values.ts';
 import { notesTo } from './progress.ts';
 import { Interrupted, printResult, proseWidth, type Terminal } from './terminal.ts';
-import type { TrialOptions } from './train.ts';
+import type { TrialOptions } from './train-options.ts';
 import { trialsProgress } from './trials-progress.ts';
 
 interface Training extends TrialOptions {

@@ -1,6 +1,6 @@
 import { present } from '../../src/present.ts';
 import type { OpenedExperiment } from '../kinds/experiment-kind.ts';
-import { failureTeller } from '../run/failures.ts';
+import { headlineOf, tellingOnce } from '../run/failures.ts';
 import type { RunTrial, Trial, TrialFailure } from '../run/trial.ts';
 import { openProgress, type Stand } from './progress.ts';
 import type { Terminal } from './terminal.ts';
@@ -16,7 +16,7 @@ export function trialsProgress(
   const isSingle = trials.length === 1;
   const { isDrawn, line, note: onNote, stop } = openProgress(terminal, signal);
   const whole = isSingle ? null : line(name);
-  const tellFailure = failureTeller(onNote);
+  const tellOnce = tellingOnce(onNote);
   const underWay = new Map<Trial, Stand & { readonly stage: string; readonly trained: number }>();
   let counts = { done: 0, total: trials.length };
   let failed = 0;
@@ -35,7 +35,7 @@ export function trialsProgress(
     onFailure(label: string, failure: TrialFailure): void {
       failed++;
       // A single one is told by the error at the end.
-      if (!isSingle || signal.aborted) tellFailure(label, failure);
+      if (!isSingle || signal.aborted) tellOnce(`failed: ${label}: ${headlineOf(failure)}`, failure.message);
     },
     /** Wraps a runner so that its trials are shown while they run. */
     watching:

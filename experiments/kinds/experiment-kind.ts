@@ -8,8 +8,8 @@ import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import type { ComparedPair } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import type { MetricFacts } from '../run/metric.ts';
-import type { RequestedBackend } from '../run/processes.ts';
 import type { Trial } from '../run/trial.ts';
+import type { RequestedBackend } from '../run/trial-pool.ts';
 import type { StartTrials } from '../run/trials-here.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 

@@ -7,13 +7,12 @@ export function severityOf(error: unknown): 1 | 2 | 3 {
   return error instanceof ProviderError ? 2 : 3;
 }
 
-/** Tells of trials that fail as they do, and of what fails many of them alike once. */
-export function failureTeller(tell: (line: string) => void): (label: string, failure: TrialFailure) => void {
-  const messages = new Set<string>();
-  return (label, failure) => {
-    if (messages.has(failure.message)) return;
-    messages.add(failure.message);
-    tell(`failed: ${label}: ${headlineOf(failure)}`);
+/** Tells of each topic once, such as of what fails many trials alike. */
+export function tellingOnce(tell: (line: string) => void): (line: string, topic?: string) => void {
+  const topics = new Set<string>();
+  return (line, topic = line) => {
+    if (!topics.has(topic)) tell(line);
+    topics.add(topic);
   };
 }
 
@@ -32,12 +31,15 @@ export function failedCount(
 
 /** The error of a command whose trials failed, as bad as the worst of them. */
 export function failureOf(failures: readonly Omit<TrialFailure, 'how'>[], message: string): Error {
-  const worst = Math.max(...failures.map(({ severity }) => severity));
-  if (worst === 1) return new InputError(message);
-  if (worst === 2) return new ProviderError(message);
-  const defect = new Error(message);
+  const error = errorOf(Math.max(...failures.map(({ severity }) => severity)), message);
   // Of the trials: the stack of this place would say nothing.
   const stacks = failures.flatMap((failure) => (failure.severity === 3 ? [failure.message] : []));
-  defect.stack = [...new Set([message, ...stacks])].join('\n');
-  return defect;
+  if (severityOf(error) === 3) error.stack = [...new Set([message, ...stacks])].join('\n');
+  return error;
+}
+
+/** The error of an exit code. */
+export function errorOf(code: number | null, message: string): Error {
+  if (code === 1) return new InputError(message);
+  return code === 2 ? new ProviderError(message) : new Error(message);
 }

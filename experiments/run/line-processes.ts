@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { InputError, ProviderError } from '../../src/errors.ts';
 import { launcher } from '../launcher.ts';
+import { errorOf } from './failures.ts';
 
 /**
  * Does each item here or in a process of `earshot` that answers each line of its standard input, an item as JSON, with a line of
@@ -121,12 +121,11 @@ function failureOf(of: { code: number | null; signal: NodeJS.Signals | null; las
   const { code, signal, lastWords } = of;
   // Node's own limit, however much the machine has.
   if (lastWords.includes('heap out of memory'))
-    return new InputError(
+    return errorOf(
+      1,
       'its process ran out of the memory that Node lets it take; raise that in megabytes, as in NODE_OPTIONS=--max-old-space-size=8192',
     );
-  if (signal !== null)
-    return new InputError(`its process was ended by ${signal}; if memory ran out, give fewer --jobs`);
-  if (code === 1) return new InputError(lastWords);
-  if (code === 2) return new ProviderError(lastWords);
-  return new Error(`its process ended with exit code ${code}: ${lastWords}`);
+  if (signal !== null) return errorOf(1, `its process was ended by ${signal}; if memory ran out, give fewer --jobs`);
+  const isOurs = code === 1 || code === 2;
+  return errorOf(code, isOurs ? lastWords : `its process ended with exit code ${code}: ${lastWords}`);
 }

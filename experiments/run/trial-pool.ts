@@ -1,4 +1,8 @@
+import { availableParallelism } from 'node:os';
+import type { z } from 'zod';
 import { jsonOrUndefined } from '../../src/json.ts';
+import { type BackendChoice, type backendSchema, selectBackend } from '../../src/tensor/backend.ts';
+import { tellingOnce } from './failures.ts';
 import { type LineProcess, lineProcess } from './line-processes.ts';
 import type { RunTrial, TrialOutcome, WaitingTrial } from './trial.ts';
 import { type FromParent, type FromProcess, fromProcessSchema } from './trial-process.ts';
@@ -28,11 +32,12 @@ export function trialPool({ start, ...options }: PoolOptions & { start: StartTri
  * once. Of trials with the same detector the first goes ahead alone until the detector is trained and has judged; the others
  * then find it in the cache.
  */
-export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool {
+export function trialProcesses({ jobs, signal, ...options }: PoolOptions): TrialPool {
+  // One process speaks for all of them.
+  const onNote = tellingOnce(options.onNote);
   const waiting = waitingTrials();
   const idle: LineProcess[] = [];
   const busy = new Map<LineProcess, WaitingTrial>();
-  const backends = new Set<string>();
   let isClosed = false;
 
   function dispatch(): void {
@@ -61,11 +66,7 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
     const running = busy.get(child);
     if (running === undefined) return;
     if (message.say === 'note') onNote(message.line);
-    else if (message.say === 'backend') {
-      // One process speaks for all of them.
-      if (!backends.has(message.line)) onNote(message.line);
-      backends.add(message.line);
-    } else if (message.say === 'progress') {
+    else if (message.say === 'progress') {
       running.watch.onProgress?.(message.stage, message.done, message.total, message.note);
       if (message.stage === 'training' && waiting.isPrepared(running)) dispatch();
     } else {
@@ -152,4 +153,32 @@ function waitingTrials() {
       if (detectorKey !== null) beingPrepared.delete(detectorKey);
     },
   };
+}
+
+/** The values of `backend` in an experiment. */
+export type RequestedBackend = z.infer<typeof backendSchema>;
+
+/**
+ * How many processes share the trials: as many as the user says, otherwise one per core. One process has a GPU for itself, one makes a
+ * single program of all trials on xla, and one queries language models, whose limits of rates hold for a process.
+ * @param options.backend null where no trial uses tensors
+ */
+export async function processesFor(options: {
+  trials: number;
+  backend: RequestedBackend | null;
+  asksModels: boolean;
+  jobs: number | undefined;
+  /** Starts a backend, and says what it runs on. */
+  start?: (backend: RequestedBackend) => Promise<Pick<BackendChoice, 'name' | 'device'>>;
+}): Promise<number> {
+  const { trials, asksModels, jobs } = options;
+  const most = jobs ?? (asksModels || (await isShared(options)) ? 1 : availableParallelism());
+  return Math.max(1, Math.min(most, trials));
+}
+
+/** Whether one process should have the device. A backend is started only where its name does not tell. */
+async function isShared({ backend, start = selectBackend }: Parameters<typeof processesFor>[0]): Promise<boolean> {
+  if (backend === null || backend === 'onnx' || backend === 'wasm' || backend === 'cpu') return false;
+  const { name, device } = await start(backend);
+  return name === 'xla' || device.includes('GPU');
 }

@@ -24,7 +24,6 @@ export const fromProcessSchema = z.discriminatedUnion('say', [
     note: z.string().optional(),
   }),
   z.object({ say: z.literal('note'), line: z.string() }),
-  z.object({ say: z.literal('backend'), line: z.string() }),
   z.object({ say: z.literal('ended'), outcome: trialOutcomeSchema }),
 ]);
 export type FromProcess = z.input<typeof fromProcessSchema>;
@@ -40,7 +39,6 @@ export async function serveTrials(
     start,
     signal: stop.signal,
     onNote: (line) => tell({ say: 'note', line }),
-    onBackend: (line) => tell({ say: 'backend', line }),
   });
   let last: Promise<unknown> = Promise.resolve();
   signal.addEventListener('abort', () => stop.abort(), { once: true });

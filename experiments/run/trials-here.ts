@@ -27,16 +27,14 @@ export function trialsHere(options: {
   start: StartTrials;
   signal: AbortSignal;
   onNote: (line: string) => void;
-  /** Told what the trials run on; a note unless given. */
-  onBackend?: (line: string) => void;
 }): RunTrial {
-  const { start, signal, onNote, onBackend = onNote } = options;
+  const { start, signal, onNote } = options;
   const waiting: WaitingTrial[] = [];
   let backend: BackendChoice['name'] | null = null;
   const listener = {
     onBackend: (choice: BackendChoice) => {
       backend = choice.name;
-      onBackend(`backend ${choice.name} (${choice.device})`);
+      onNote(`backend ${choice.name} (${choice.device})`);
     },
   };
   let last: Promise<unknown> = Promise.resolve();

@@ -59,12 +59,10 @@ export function parsedExpression(text: string): Expression {
         if (operator !== undefined) return (read) => operator(number(left(read)), number(right(read)));
         const isEqual = { '==': true, '===': true, '!=': false, '!==': false }[String(node.operator)];
         if (isEqual !== undefined) return (read) => areEqual(left(read), right(read)) === isEqual;
-        throw new InputError(`${shown} holds the operator ${node.operator}, which is not known here`);
+        return foreignTo(shown, `the operator ${node.operator}`);
       }
       default:
-        throw new InputError(
-          `${shown} holds a ${node.type}; expressions are made of numbers, names, arithmetic and comparisons`,
-        );
+        return foreignTo(shown, `a ${node.type}`);
     }
   }
 
@@ -87,7 +85,13 @@ function dottedName(node: Node, shown: string): string {
   if (node.type === 'Identifier') return node.name;
   if (node.type === 'MemberExpression' && !node.computed)
     return `${dottedName(node.object, shown)}.${dottedName(node.property, shown)}`;
-  throw new InputError(`${shown} holds a ${node.type} where a name such as agent.task.delayCost is needed`);
+  return foreignTo(shown, `a ${node.type}`);
+}
+
+function foreignTo(shown: string, part: string): never {
+  throw new InputError(
+    `${shown} holds ${part}; expressions are made of numbers, names such as agent.task.delayCost, arithmetic and comparisons`,
+  );
 }
 
 /** Sums of decimal fractions are not exact: 0.1 + 0.2 is above 0.3. What differs by so little counts as equal. */

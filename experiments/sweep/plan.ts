@@ -40,7 +40,6 @@ export async function planSweep(loaded: LoadedSweep, { runs }: { runs: string })
   const { sweep, experiment, source } = loaded;
   const { name, description } = sweep;
   const kind = await kindOf(experiment.kind, source);
-  checkPaths(sweep);
   const aim = sweep.objective.maximise ?? kind.objective;
   checkObjective(sweep, { aim, metrics: kind.metrics.map(({ name }) => name) });
   const common = { ...experiment, name, description: '', ...(sweep.seeds !== null && { seeds: sweep.seeds }) };
@@ -118,29 +117,6 @@ export function shortNames(paths: readonly string[]): Map<string, string> {
 
 function endsIn(path: string, end: string): boolean {
   return path === end || path.endsWith(`.${end}`);
-}
-
-function checkPaths({ space, derived, name, pictures }: SweepFile): void {
-  const paths = [...Object.keys(space), ...Object.keys(derived)];
-  for (const path of paths)
-    if (['seeds', 'name', 'description', 'kind'].includes(path))
-      throw new InputError(
-        `${name}: ${path} cannot be swept${path === 'seeds' ? '; every setting is run with every seed of `seeds`' : ''}`,
-      );
-  const both = Object.keys(derived).find((path) => path in space);
-  if (both !== undefined) throw new InputError(`${name}: ${both} is both swept and derived; it can be one of the two`);
-  const parent = paths.find((path) => paths.some((other) => other.startsWith(`${path}.`)));
-  if (parent !== undefined) {
-    const within = paths.find((path) => path.startsWith(`${parent}.`));
-    throw new InputError(
-      `${name}: ${parent} holds ${within}, so that one would replace the other; sweep ${within} alone, or write its values into those of ${parent}`,
-    );
-  }
-  const unknown = pictures.heatMap?.find((path) => !paths.includes(path));
-  if (unknown !== undefined)
-    throw new InputError(
-      `${name}: pictures.heatMap names ${unknown}, which is not swept; there are ${paths.join(', ')}`,
-    );
 }
 
 /** Before anything runs: the objective is first needed when all trials are done. */

@@ -97,6 +97,29 @@ export const sweepSchema = z
       })
       .prefault({}),
   })
+  .superRefine(({ space, derived, pictures }, { addIssue }) => {
+    const paths = [...Object.keys(space), ...Object.keys(derived)];
+    const refuse = (path: string, message: string) =>
+      addIssue({ code: 'custom', path: [path in space ? 'space' : 'derived', path], message });
+    for (const path of paths) {
+      const within = paths.find((other) => other.startsWith(`${path}.`));
+      if (['seeds', 'name', 'description', 'kind'].includes(path))
+        refuse(path, 'cannot be swept; every setting is run with every seed of `seeds`');
+      if (path in space && path in derived) refuse(path, 'both swept and derived; it can be one of the two');
+      if (within !== undefined)
+        refuse(
+          path,
+          `holds ${within}, so that one would replace the other; sweep ${within} alone, or write its values into those of ${path}`,
+        );
+    }
+    const unknown = pictures.heatMap?.find((path) => !paths.includes(path));
+    if (unknown !== undefined)
+      addIssue({
+        code: 'custom',
+        path: ['pictures', 'heatMap'],
+        message: `names ${unknown}, which is not swept; there are ${paths.join(', ')}`,
+      });
+  })
   .describe('a sweep: one experiment, what of it varies, and what the best setting is');
 export type SweepFile = z.output<typeof sweepSchema>;
 export type Method = SweepFile['method'];

@@ -4,7 +4,7 @@ import type { ScoredSystem } from '../kinds/experiment-kind.ts';
 import { failureIn } from '../run/failure-file.ts';
 import { headlineOf } from '../run/failures.ts';
 import { isFinished, type Trial } from '../run/trial.ts';
-import { conditionsOf, objectiveOf } from './objective.ts';
+import { type Expression, parsedExpression } from './expression.ts';
 import type { Setting, SweepPlan } from './plan.ts';
 import { type SeedInterval, seedInterval, type ValueRange } from './seed-interval.ts';
 
@@ -141,4 +141,30 @@ export function whereTrained(rows: readonly TrialRow[]): string | null {
   if (devices.length === 1) return `Trained on ${devices[0][0]}.`;
   const counts = devices.map(([device, count]) => `${count} on ${device}`).join(', ');
   return `Trained on different backends or processors, whose last digits may differ: ${counts}.`;
+}
+
+type MetricValues = Readonly<Record<string, number | null>>;
+
+/**
+ * The objective of a sweep as a function of a system's metrics; null where it has no finite value: a metric in it is not
+ * known (hours of threads without times), or it divides by 0.
+ */
+export function objectiveOf({ aim }: Pick<SweepPlan, 'aim'>): (values: MetricValues) => number | null {
+  const expression = parsedExpression(aim);
+  return (values) => {
+    const value = evaluated(expression, values);
+    return typeof value === 'number' && Number.isFinite(value) ? value : null;
+  };
+}
+
+/** Whether the means of a setting meet every condition of `objective.where`. A metric that is not known meets none. */
+function conditionsOf({ sweep }: Pick<SweepPlan, 'sweep'>): (values: MetricValues) => boolean {
+  const conditions = sweep.objective.where.map(parsedExpression);
+  return (values) => conditions.every((condition) => evaluated(condition, values) === true);
+}
+
+/** Null where a metric that is named is not known. */
+function evaluated(expression: Expression, values: MetricValues) {
+  const isKnown = expression.names.every((name) => typeof values[name] === 'number');
+  return isKnown ? expression.evaluate((name) => values[name]) : null;
 }

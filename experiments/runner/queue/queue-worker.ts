@@ -5,13 +5,12 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { makeFolder } from '../../../src/atomic-file.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
-import { severityOf } from '../../run/failures.ts';
+import { severityOf, tellingOnce } from '../../run/failures.ts';
 import type { RunTrial, TrialOutcome } from '../../run/trial.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { locateFiles, relocated } from './files-by-hash.ts';
 import { fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
-import { thisProgram } from './this-program.ts';
-import { jobMakerSchema, type TrialJob, trialJobSchema } from './trial-job.ts';
+import { jobMakerSchema, type TrialJob, thisProgram, trialJobSchema } from './trial-job.ts';
 
 export interface WorkerOptions {
   readonly redis: Redis;
@@ -34,11 +33,7 @@ export async function workOnQueue(options: WorkerOptions): Promise<void> {
   const { redis, jobs, lostAfterMs, idleMs, signal, onNote } = options;
   let underWay = 0;
   let onEnded = () => {};
-  const messages = new Set<string>();
-  const onDeclined = (declined: string) => {
-    if (!messages.has(declined)) onNote(declined);
-    messages.add(declined);
-  };
+  const onDeclined = tellingOnce(onNote);
   const worker = new Worker(
     queueName,
     async (job, token) => {

@@ -5,13 +5,13 @@ import { InputError } from '../../../src/errors.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import type { OpenedExperiment } from '../../kinds/experiment-kind.ts';
+import { tellingOnce } from '../../run/failures.ts';
 import { type Trial, type TrialOutcome, trialOutcomeSchema } from '../../run/trial.ts';
 import type { TrialPool } from '../../run/trial-pool.ts';
 import { connectQueue, keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
-import { thisProgram } from './this-program.ts';
-import { declinedSchema, type TrialJob, trialJobSchema, trialName } from './trial-job.ts';
+import { declinedSchema, type TrialJob, thisProgram, trialJobSchema, trialName } from './trial-job.ts';
 
 const nowhere: ReadonlyMap<string, string> = new Map();
 
@@ -35,7 +35,7 @@ export async function openTrialQueue(
     );
   const queued = await trialQueuing(experiment);
   const redis = await connectQueue(address, { onNote });
-  const noted = new Set<string>();
+  const tellOnce = tellingOnce(onNote);
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
 
   async function run(trial: Trial): Promise<TrialOutcome> {
@@ -61,17 +61,13 @@ export async function openTrialQueue(
         await earlier.remove();
         if (isOver) return outcome;
         // The answer is there and the run is not: the queue has lost it, and the trial begins again.
-      } else noteWhoDeclined(earlier);
+      } else {
+        const { data } = declinedSchema.safeParse(earlier.progress);
+        if (data !== undefined) tellOnce(data.declined);
+      }
       await sleep(pollMs, signal).catch(() => {});
     }
     return { how: 'interrupted' };
-  }
-
-  function noteWhoDeclined({ progress }: Job): void {
-    const { success, data } = declinedSchema.safeParse(progress);
-    if (!success || noted.has(data.declined)) return;
-    noted.add(data.declined);
-    onNote(data.declined);
   }
 
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf, failureTeller } from '../../../experiments/run/failures.ts';
+import { failureOf, headlineOf, tellingOnce } from '../../../experiments/run/failures.ts';
 import type { TrialFailure } from '../../../experiments/run/trial.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 
@@ -9,11 +9,13 @@ const failure = (severity: TrialFailure['severity'], message: string) =>
 describe('what failed', () => {
   it('is told when it does, and what failed alike once, the stack of a defect not at all', () => {
     const lines: string[] = [];
-    const tell = failureTeller((line) => lines.push(line));
-    tell('seed 1', failure(1, 'no such file'));
-    tell('seed 2', failure(1, 'no such file'));
-    tell('seed 3', failure(3, 'TypeError: x\n    at y'));
-    expect(lines).toEqual(['failed: seed 1: no such file', 'failed: seed 3: TypeError: x']);
+    const tell = tellingOnce((line) => lines.push(line));
+    tell('seed 1: no such file', 'no such file');
+    tell('seed 2: no such file', 'no such file');
+    tell('a note');
+    tell('a note');
+    expect(lines).toEqual(['seed 1: no such file', 'a note']);
+    expect(headlineOf(failure(3, 'TypeError: x\n    at y'))).toBe('TypeError: x');
   });
 
   it('ends a command as the worst does: a defect before a provider before wrong input', () => {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { processesFor } from '../../../experiments/run/processes.ts';
+import { processesFor } from '../../../experiments/run/trial-pool.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
 
 const cores = availableParallelism();

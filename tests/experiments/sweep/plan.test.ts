@@ -110,13 +110,13 @@ describe('a sweep file', () => {
     await expect(planned({ derived: { [alpha]: '0.5' } })).rejects.toThrow(/both swept and derived/);
     const task = { 'agent.task': [{ delayCost: 0.1 }, { delayCost: 0.2 }], 'agent.task.learningRate': [0.1, 0.2] };
     await expect(planned({ space: task })).rejects.toThrow(
-      /agent\.task holds agent\.task\.learningRate, so that one would replace the other; sweep agent\.task\.learningRate/,
+      /agent\.task: holds agent\.task\.learningRate, so that one would replace the other; sweep agent\.task\.learningRate/,
     );
     await expect(planned({ space: Object.fromEntries(Object.entries(task).reverse()) })).rejects.toThrow(
-      /agent\.task holds agent\.task\.learningRate/,
+      /agent\.task: holds agent\.task\.learningRate/,
     );
     const gamma = { space: { agent: [{ hidden: 4 }] }, derived: { 'agent.imitation.gamma': '0.1' } };
-    await expect(planned(gamma)).rejects.toThrow(/agent holds agent\.imitation\.gamma/);
+    await expect(planned(gamma)).rejects.toThrow(/agent: holds agent\.imitation\.gamma/);
     await expect(planned({ constraints: ['delta > 0'] })).rejects.toThrow(/delta is not there/);
     await expect(planned({ objective: { where: ['f1 > 0.5'] } })).rejects.toThrow(
       /names f1, which is no metric; there are macroF1, /,
@@ -129,7 +129,7 @@ describe('a sweep file', () => {
     );
     await expect(planned({ seeds: [1, 1, 2] })).rejects.toThrow(/seeds: a seed stands there twice \(found \[1,1,2\]\)/);
     await expect(planned({ pictures: { heatMap: [alpha, 'agent.hidden'] } })).rejects.toThrow(
-      /heatMap names agent\.hidden, which is not swept/,
+      /heatMap: names agent\.hidden, which is not swept/,
     );
     await expect(planned({ variant: 'paper' })).rejects.toThrow(/the experiment has no variants/);
   });

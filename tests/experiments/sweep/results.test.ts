@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { frontPoints } from '../../../experiments/sweep/front.ts';
 import { leaderOf } from '../../../experiments/sweep/leader.ts';
-import { objectiveOf } from '../../../experiments/sweep/objective.ts';
 import type { SweepPlan } from '../../../experiments/sweep/plan.ts';
 import { seedInterval } from '../../../experiments/sweep/seed-interval.ts';
 import { sensitivities } from '../../../experiments/sweep/sensitivity.ts';
-import { summarizeSettings, type TrialRow, whereTrained } from '../../../experiments/sweep/trial-rows.ts';
+import { objectiveOf, summarizeSettings, type TrialRow, whereTrained } from '../../../experiments/sweep/trial-rows.ts';
 import { tableCsv, trialTable } from '../../../experiments/sweep/trial-table.ts';
 import { planned as plannedSweep } from './tiny-sweep.ts';
 
