@@ -1,10 +1,9 @@
 import { trialId } from '../run/trial.ts';
-import { frontPoints } from './front.ts';
 import { leaderOf } from './leader.ts';
 import type { SweepPlan } from './plan.ts';
 import { type SweepResult, sweepReport } from './report/sweep-report.ts';
 import { sensitivities } from './sensitivity.ts';
-import { meanSystems, readRows, type SystemMean, summarizeSettings, trainedOn } from './trial-rows.ts';
+import { frontPoints, meanSystems, readRows, type SystemMean, summarizeSettings, trainedOn } from './trial-rows.ts';
 import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
+import { paretoFront } from '../../src/metrics/pareto.ts';
 import type { ScoredSystem } from '../kinds/experiment-kind.ts';
 import { failureIn } from '../run/failure-file.ts';
 import { headlineOf } from '../run/failures.ts';
@@ -123,6 +124,39 @@ export function meanSystems(plan: Pick<SweepPlan, 'kind'>, runs: readonly (reado
     );
     return { name, role: scored[0].role, values };
   });
+}
+
+/** A system in the plane of its aims: a swept setting or a baseline. */
+export interface SweepPoint {
+  readonly name: string;
+  readonly isSwept: boolean;
+  readonly macroF1: number;
+  readonly er: number;
+  /** Queries of the detector per thread. */
+  readonly queries: number;
+  /** No other system is as good in macro-F1 and ER and better in one of them. */
+  readonly isOnFront: boolean;
+}
+
+/** Settings and baselines by macro-F1 and ER, means over seeds. Systems that see the labels are left out. */
+export function frontPoints(settings: readonly SettingSummary[], baselines: readonly SystemMean[]): SweepPoint[] {
+  const swept = settings
+    .filter(({ isComplete }) => isComplete)
+    .map(({ label, values }) => ({ name: label, isSwept: true, values }));
+  const others = baselines
+    .filter(({ role }) => role === 'baseline')
+    .map(({ name, values }) => ({ name, isSwept: false, values }));
+  const points = [...swept, ...others].flatMap(({ name, isSwept, values }) => {
+    const [macroF1, er, queries] = [values.macroF1, values.er, values.queriesPerThread].map(
+      (value) => value?.mean ?? null,
+    );
+    return macroF1 === null || er === null || queries === null ? [] : [{ name, isSwept, macroF1, er, queries }];
+  });
+  const front = paretoFront(points);
+  // Of equal points the front has the first.
+  const isOnFront = ({ macroF1, er }: (typeof points)[number]) =>
+    front.some((other) => other.macroF1 === macroF1 && other.er === er);
+  return points.map((point) => ({ ...point, isOnFront: isOnFront(point) }));
 }
 
 /** How many trials were trained on each backend and device. */

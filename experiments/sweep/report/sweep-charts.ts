@@ -1,10 +1,9 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
 import { type Chart, ordered, quantity, type Spec, silent } from '../../report/page/chart.ts';
-import type { SweepPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
 import { grouping } from '../sensitivity.ts';
-import type { SettingSummary } from '../trial-rows.ts';
+import type { SettingSummary, SweepPoint } from '../trial-rows.ts';
 
 export interface Charted {
   readonly plan: SweepPlan;

@@ -5,12 +5,11 @@ import { type ShownMetric, systemsTable, type Table } from '../../report/table.t
 import { type MetricFacts, shownMetrics } from '../../run/metric.ts';
 import { trialId } from '../../run/trial.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
-import type { SweepPoint } from '../front.ts';
 import { type Leader, whyNone } from '../leader.ts';
 import { type SweepPlan, shortNames, shownValue, sizeOf } from '../plan.ts';
 import { estimateOf, type SeedInterval } from '../seed-interval.ts';
 import { bestAndWorst, type Sensitivity } from '../sensitivity.ts';
-import { type SettingSummary, type SystemMean, type TrialRow, whereTrained } from '../trial-rows.ts';
+import { type SettingSummary, type SweepPoint, type SystemMean, type TrialRow, whereTrained } from '../trial-rows.ts';
 import { sweepCharts } from './sweep-charts.ts';
 
 /** Everything that the report of a sweep shows. */
@@ -208,23 +207,24 @@ function settingsTable(result: SweepResult): Table {
 function frontSection({ front }: SweepResult): ReportSection | null {
   if (front.length === 0) return null;
   const rows = front
-    .filter(({ isOnFront, isOnFrontWithQueries }) => isOnFront || isOnFrontWithQueries)
+    .filter(({ isOnFront }) => isOnFront)
     .sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1)
-    .map(({ name, isSwept, macroF1, er, queries, isOnFront, isOnFrontWithQueries }) => ({
+    .map(({ name, isSwept, macroF1, er, queries }) => ({
       name,
       isMarked: isSwept,
       values: { macroF1: { mean: macroF1 }, er: { mean: er }, queries: { mean: queries } },
-      further: [isOnFront ? 'yes' : '', isOnFrontWithQueries ? 'yes' : ''],
     }));
   const metrics = [
     { name: 'macroF1', title: 'macro-F1', decimals: 3 },
     { name: 'er', title: 'earliness', decimals: 3 },
     { name: 'queries', title: 'queries per thread', decimals: 1 },
   ];
-  const table = systemsTable(rows, metrics, { further: ['front of macro-F1 and earliness', '… and queries'] });
-  const explained =
-    'Systems that no other beats in macro-F1 and earliness alike; the last column counts queries of the detector as a third aim.';
-  return { id: 'pareto', title: 'Pareto front, on the development part', blocks: [explained, table] };
+  const explained = 'Systems that no other beats in macro-F1 and earliness alike.';
+  return {
+    id: 'pareto',
+    title: 'Pareto front, on the development part',
+    blocks: [explained, systemsTable(rows, metrics)],
+  };
 }
 
 function sensitivitySection({ plan, sensitivities }: SweepResult): ReportSection {

@@ -26,7 +26,6 @@ it('fits many drawn settings on a page: one short name for a place, drawn number
     er: 0.1,
     queries: 1,
     isOnFront: true,
-    isOnFrontWithQueries: true,
   }));
   const drawn = await Promise.all(sweepCharts({ plan, settings, front }).map(draw));
   const pictures = Object.fromEntries(drawn.map(({ name, svg }) => [name, svg]));
