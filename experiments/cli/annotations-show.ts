@@ -1,4 +1,4 @@
-import type { AnnotationFilter, ListedAnnotation } from '../../experts/annotations/annotation-list.ts';
+import type { ListedAnnotation } from '../../experts/annotations/annotation-list.ts';
 import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
 import type { Rereading } from '../../experts/annotations/reread.ts';
 import type { KeptResponse } from '../../experts/annotations/response-table.ts';
@@ -6,6 +6,7 @@ import { readerVersions } from '../../experts/llm/answers/read-again.ts';
 import { isSameModel } from '../../experts/llm/cost/usage.ts';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
+import { present } from '../../src/present.ts';
 import type { ShownRound } from '../report/page/page-data.ts';
 import { terminalTable } from '../report/table.ts';
 import { wrapped } from '../report/terminal-text.ts';
@@ -51,30 +52,24 @@ export function annotationNamed(options: {
   detector?: string;
 }): StoredAnnotation {
   const { store, name, detector } = options;
-  const filter = { ...(detector !== undefined && { detector }), limit: candidatesShown + 1 };
-  // Parts of a judgement are stored under the same thread; they count only when their detector is named.
-  const isJudgement = (row: ListedAnnotation) => detector !== undefined || !row.detector.includes('/');
-  const colon = name.lastIndexOf(':');
-  const length = Number(name.slice(colon + 1));
-  const byThread: AnnotationFilter | null =
-    colon > 0 && Number.isInteger(length) && length > 0
-      ? { threadId: name.slice(0, colon), prefixLength: length, ...(detector !== undefined && { detector }) }
-      : null;
+  const [, threadId, posts] = /^(.+):([1-9]\d*)$/.exec(name) ?? [];
+  const filter = { ...(detector !== undefined && { detector }) };
   const matches =
-    byThread === null
-      ? store.list({ keyPrefix: name.toLowerCase(), ...filter })
-      : store.list(byThread).filter(isJudgement);
-  if (matches.length === 0)
-    throw new InputError(
-      `${store.path} holds no annotation ${JSON.stringify(name)}; give the beginning of a key, or <thread>:<posts>, as annotations list shows them`,
-    );
+    threadId === undefined
+      ? store.list({ ...filter, keyPrefix: name.toLowerCase(), limit: candidatesShown + 1 })
+      : store
+          .list({ ...filter, threadId, prefixLength: Number(posts) })
+          // Parts of a judgement are stored under the same thread; they count only when their detector is named.
+          .filter((row) => detector !== undefined || !row.detector.includes('/'));
   if (matches.length > 1)
     throw new InputError(
       `${JSON.stringify(name)} may mean several annotations; give the beginning of one key, or --detector:\n${listTable(matches.slice(0, candidatesShown))}`,
     );
-  const row = store.getRows([matches[0].key]).get(matches[0].key);
-  if (row === undefined) throw new InputError(`${store.path} no longer holds the annotation ${matches[0].key}`);
-  return row;
+  const [row] = store.getRows(matches.map(({ key }) => key)).values();
+  if (row !== undefined) return row;
+  throw new InputError(
+    `${store.path} holds no annotation ${JSON.stringify(name)}; give the beginning of a key, or <thread>:<posts>, as annotations list shows them`,
+  );
 }
 
 /** The judgement, what it was made of by rounds, and who answered. */
@@ -118,16 +113,14 @@ function turnLines({ role, text, vote, took, sources }: ShownRound['turns'][numb
 
 function responseLines(response: KeptResponse, { number, raw }: { number: number; raw: boolean }): string[] {
   const { askedModel, model, fingerprint, finishReason, date, isUsable, body } = response;
-  const facts = [
+  const facts = present([
     model === null ? `${askedModel || 'a model'} asked` : `answered by ${model}`,
-    ...(model !== null && askedModel !== '' && !isSameModel(askedModel, model)
-      ? [`though ${askedModel} was asked`]
-      : []),
-    ...(fingerprint === null ? [] : [`fingerprint ${fingerprint}`]),
+    model !== null && askedModel !== '' && !isSameModel(askedModel, model) && `though ${askedModel} was asked`,
+    fingerprint !== null && `fingerprint ${fingerprint}`,
     `finish reason ${finishReason}`,
-    ...(isUsable ? [] : ['could not be read']),
+    !isUsable && 'could not be read',
     date,
-  ];
+  ]);
   const line = wrapped(`Answer ${number}: ${facts.join(', ')}`, { ...width, indent: '  ' });
   return raw ? ['', line, body ?? '(nothing is kept of what came over the wire)'] : [line];
 }

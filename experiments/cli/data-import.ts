@@ -4,6 +4,7 @@ import type { TableImportOptions } from '../../src/data/importers/table/columns.
 import { optionOf, type TableColumns, type TableField, tableFields } from '../../src/data/importers/table/columns.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
+import { present } from '../../src/present.ts';
 import { maxLineOption } from './max-line-option.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
@@ -157,23 +158,14 @@ function isLabelled({ rumor, veracity, labels }: Thread): boolean {
 /** Names the missing fields and their consequences. */
 function warningsOf({ threads }: Counts, without: Without): string[] {
   const of = (count: number) => (count === threads ? 'no thread has' : `${count} of ${threads} threads lack`);
-  return [
-    ...(without.labels === 0
-      ? []
-      : [
-          `${of(without.labels)} a label: ${without.labels === threads ? 'nothing can be trained or tested on them, but a trained policy can decide them' : 'they can calibrate a guarantee and train a policy, but neither train a detector nor test'}`,
-        ]),
-    ...(without.times === 0
-      ? []
-      : [
-          `${of(without.times)} times: replies keep the order of the file, which must be the order in time; rules and delays in hours are left out`,
-        ]),
-    ...(without.someTimes === 0
-      ? []
-      : [
-          `${without.someTimes} of ${threads} threads lack some of their times: a post without a time stays behind the one before it, the others are put in the order of time, and its delay in hours is not known`,
-        ]),
-  ];
+  return present([
+    without.labels > 0 &&
+      `${of(without.labels)} a label: ${without.labels === threads ? 'nothing can be trained or tested on them, but a trained policy can decide them' : 'they can calibrate a guarantee and train a policy, but neither train a detector nor test'}`,
+    without.times > 0 &&
+      `${of(without.times)} times: replies keep the order of the file, which must be the order in time; rules and delays in hours are left out`,
+    without.someTimes > 0 &&
+      `${without.someTimes} of ${threads} threads lack some of their times: a post without a time stays behind the one before it, the others are put in the order of time, and its delay in hours is not known`,
+  ]);
 }
 
 /** The total is unknown until all is read, so there is no bar, only a line every five seconds. */

@@ -4,6 +4,7 @@ import { type JudgingTask, judgementLabels } from '../../experts/tasks/task-file
 import { identityOf, type Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
+import { present } from '../../src/present.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
 import { type Goal, goals } from '../init/experiment-text.ts';
 import type { FoundEncoder } from '../init/found-encoders.ts';
@@ -70,11 +71,10 @@ export async function answersTo(
     );
   const isLeftOut =
     options.goal === undefined && options.riskLevel === undefined && !canCalibrate && goal !== 'guarantee';
-  const notes = isLeftOut
-    ? [
-        `no guarantee: at a risk level of 5% it takes about ${smallest(usualLevel)} threads to calibrate on, and ${most} would be left for that; more threads, which need no labels, or another --risk-level allow one`,
-      ]
-    : [];
+  const notes = present([
+    isLeftOut &&
+      `no guarantee: at a risk level of 5% it takes about ${smallest(usualLevel)} threads to calibrate on, and ${most} would be left for that; more threads, which need no labels, or another --risk-level allow one`,
+  ]);
   const name = await ask('Name of the experiment', {
     option: options.name,
     fallback: 'my-threads',

@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { Command, Option } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
+import { refuseTable } from '../../src/data/refuse-table.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestOnAverage } from '../../src/metrics/conformal-risk-control.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { missingPath } from '../../src/missing-path.ts';
+import { present } from '../../src/present.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { experimentText, goals } from '../init/experiment-text.ts';
@@ -21,7 +23,6 @@ import {
 } from '../init/found-threads.ts';
 import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
-import type { Parts } from '../stop-agent/parts.ts';
 import { answersTo } from './init-answers.ts';
 import { type OptionsOf, percentage, refuseOptions } from './option-values.ts';
 import { questions } from './questions.ts';
@@ -29,6 +30,8 @@ import { proseWidth, type Terminal } from './terminal.ts';
 
 /** With fewer labelled threads, scores and detectors change much from one draw to the next. */
 const fewLabels = 100;
+
+const selectInstead = '. To select among weak labels that it holds, no experiment is needed: `earshot select --help`';
 
 export function initCommand(terminal: Terminal) {
   return initOptions().action(async (threads, options) => {
@@ -116,7 +119,7 @@ async function init(argument: string | undefined, options: InitOptions & { termi
       explanation:
         'A file of JSON Lines, one thread a line: its id, its label, and its posts with the claim first. `earshot data import` makes one of a table or a common data set.',
       check(answer) {
-        refuseTables(answer);
+        refuseTable(answer, { after: selectInstead });
         if (!existsSync(answer)) throw new InputError(missingPath(answer));
       },
     });
@@ -147,13 +150,12 @@ async function init(argument: string | undefined, options: InitOptions & { termi
     writeFileAtomically(out, text);
     stdout.write(`${wrapped(`Wrote ${out}. ${used}`, { width: proseWidth(terminal) })}\n`);
     const command = goal === 'ratio-sweep' ? 'sweep' : 'train';
-    const dryRun =
-      detector === null
-        ? []
-        : [
-            `npx earshot annotate ${quoted(path)} --store judged.sqlite --detector ${quoted(detector)} --dry-run  # what it would cost`,
-          ];
-    stdout.write(`Next: ${[...dryRun, `npx earshot ${command} ${quoted(out)}`].join('\n      ')}\n`);
+    const next = present([
+      detector !== null &&
+        `npx earshot annotate ${quoted(path)} --store judged.sqlite --detector ${quoted(detector)} --dry-run  # what it would cost`,
+      `npx earshot ${command} ${quoted(out)}`,
+    ]);
+    stdout.write(`Next: ${next.join('\n      ')}\n`);
   } finally {
     ask.close();
   }
@@ -171,15 +173,13 @@ function foundText(
   { threads, width }: { threads: number; width: number },
 ): string {
   const { posts, postsPerThread, threadsUnder3Posts, postsWithoutTime, repeatedClaimTexts } = description;
-  const remarks = [
-    threadsUnder3Posts > 0
-      ? `${counted(threadsUnder3Posts, 'thread')} with fewer than 3 posts, too few to decide early`
-      : '',
-    postsWithoutTime > 0
-      ? `${counted(postsWithoutTime, 'post')} without a time; rules of hours and the detector use times`
-      : '',
-    repeatedClaimTexts > 0 ? `${counted(repeatedClaimTexts, 'claim')} with the same text as another thread’s` : '',
-  ].filter((remark) => remark !== '');
+  const remarks = present([
+    threadsUnder3Posts > 0 &&
+      `${counted(threadsUnder3Posts, 'thread')} with fewer than 3 posts, too few to decide early`,
+    postsWithoutTime > 0 &&
+      `${counted(postsWithoutTime, 'post')} without a time; rules of hours and the detector use times`,
+    repeatedClaimTexts > 0 && `${counted(repeatedClaimTexts, 'claim')} with the same text as another thread’s`,
+  ]);
   return [
     `Found ${threads} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} per thread).\n`,
     ...candidates.map(
@@ -189,75 +189,53 @@ function foundText(
   ].join('');
 }
 
-/** Describes the parts of the split. @throws InputError without threads to train on */
+/** Describes who trains and tests. @throws InputError if a seed's threads leave nothing to train on */
 async function threadsUsed(threads: readonly Thread[], of: { experiment: Experiment; seed: number }): Promise<string> {
-  const { crossFitting, guarantee } = of.experiment;
-  if (crossFitting === null) {
-    const parts = Object.entries(await trainableParts(threads, of));
-    return `Parts: ${parts.flatMap(([part, { length }]) => (length > 0 ? [`${part} ${length}`] : [])).join(', ')}.`;
-  }
-  const { crossFittedFacts } = await import('../stop-agent/cross-fitting.ts');
-  const { labelled, environment, calibration } = crossFittedFacts(threads, of);
-  const tested = labelled.filter(isFairTest).length;
-  if (guarantee !== null && calibration.length === 0 && tested < smallestOnAverage(guarantee))
-    throw new InputError(
-      `a guarantee of ${100 * guarantee.level}% takes ${smallestOnAverage(guarantee)} labelled threads that test, or about ${Math.ceil(1.5 * smallestCalibration(guarantee))} without a label, and there are ${tested} and ${threads.length - labelled.length}; add threads, or allow more with --risk-level`,
-    );
-  refuseShortThreads(labelled, of);
-  const unlabelled = [
-    ...(environment.length > 0 ? [`${environment.length} unlabelled ones train the agent, too`] : []),
-    ...(calibration.length > 0 ? [`${calibration.length} calibrate the guarantee`] : []),
-  ];
-  const byLabels =
-    guarantee !== null && calibration.length === 0
-      ? ' The guarantee is found on the labelled threads and holds on average; with 150 unlabelled threads it would hold with 90% confidence.'
-      : '';
-  return `${labelled.length} labelled threads train and test in ${crossFitting.folds} folds${unlabelled.length === 0 ? '' : `; ${unlabelled.join(', and ')}`}.${byLabels}`;
-}
-
-/** @throws InputError if no thread can be decided early */
-function refuseShortThreads(
-  threads: readonly Thread[],
-  { experiment, seed }: { experiment: Experiment; seed: number },
-): void {
-  const { minPosts } = experiment.agent;
-  if (threads.every(({ posts }) => posts.length < minPosts))
-    throw new InputError(
-      `none of the ${threads.length} threads that the agent would learn from has ${minPosts} posts (seed ${seed}), and nothing can be decided early in shorter ones; give threads with more replies`,
-    );
-}
-
-/** @throws InputError if a seed's parts hold nothing to train on */
-async function trainableParts(
-  threads: readonly Thread[],
-  { experiment, seed }: { experiment: Experiment; seed: number },
-): Promise<Parts> {
-  const [{ assertEveryLabel }, { taskOf }, { splitParts }] = await Promise.all([
+  const [{ assertEveryLabel }, { taskOf }, { splitParts }, { crossFittedFacts }] = await Promise.all([
     import('../../experts/detectors/local/training-labels.ts'),
     import('../stop-agent/experiment.ts'),
     import('../stop-agent/parts.ts'),
+    import('../stop-agent/cross-fitting.ts'),
   ]);
-  const split = splitParts(threads, experiment, seed);
-  const task = taskOf(experiment);
-  if (!('file' in experiment.detector)) {
-    const labels = split.detector.flatMap((thread) => task.goldLabel(thread) ?? []);
-    assertEveryLabel({ task, labels, threads: split.detector.length });
+  const { experiment, seed } = of;
+  const { crossFitting, guarantee, agent } = experiment;
+  const refuseShort = (learnt: readonly Thread[]) => {
+    if (learnt.every(({ posts }) => posts.length < agent.minPosts))
+      throw new InputError(
+        `none of the ${learnt.length} threads that the agent would learn from has ${agent.minPosts} posts (seed ${seed}), and nothing can be decided early in shorter ones; give threads with more replies`,
+      );
+  };
+  if (crossFitting === null) {
+    const parts = splitParts(threads, experiment, seed);
+    const task = taskOf(experiment);
+    const labels = parts.detector.flatMap((thread) => task.goldLabel(thread) ?? []);
+    if (!('file' in experiment.detector)) assertEveryLabel({ task, labels, threads: parts.detector.length });
+    refuseShort(parts.demonstrations);
+    const sizes = Object.entries(parts).map(([part, { length }]) => length > 0 && `${part} ${length}`);
+    return `Parts: ${present(sizes).join(', ')}.`;
   }
-  refuseShortThreads(split.demonstrations, { experiment, seed });
-  return split;
+  const { labelled, environment, calibration } = crossFittedFacts(threads, of);
+  const isByLabels = guarantee !== null && calibration.length === 0;
+  const tested = labelled.filter(isFairTest).length;
+  if (isByLabels && tested < smallestOnAverage(guarantee))
+    throw new InputError(
+      `a guarantee of ${100 * guarantee.level}% takes ${smallestOnAverage(guarantee)} labelled threads that test, or about ${Math.ceil(1.5 * smallestCalibration(guarantee))} without a label, and there are ${tested} and ${threads.length - labelled.length}; add threads, or allow more with --risk-level`,
+    );
+  refuseShort(labelled);
+  const unlabelled = present([
+    environment.length > 0 && `${environment.length} unlabelled ones train the agent, too`,
+    calibration.length > 0 && `${calibration.length} calibrate the guarantee`,
+  ]);
+  const whole = `${labelled.length} labelled threads train and test in ${crossFitting.folds} folds`;
+  return present([
+    `${[whole, ...(unlabelled.length === 0 ? [] : [unlabelled.join(', and ')])].join('; ')}.`,
+    isByLabels &&
+      'The guarantee is found on the labelled threads and holds on average; with 150 unlabelled threads it would hold with 90% confidence.',
+  ]).join(' ');
 }
 
 /** The experiment of a sweep file, or the file itself. */
 function experimentWithin(raw: unknown) {
   if (!isPlainObject(raw)) throw new Error('the template is not a map');
   return isPlainObject(raw.experiment) ? { name: raw.name, ...raw.experiment } : raw;
-}
-
-function refuseTables(path: string): void {
-  const [, format] = /\.(csv|tsv|parquet)(?:\.gz)?$/i.exec(path) ?? [];
-  if (format === undefined) return;
-  const importer = format.toLowerCase() === 'parquet' ? 'parquet' : 'csv';
-  throw new InputError(
-    `${path} is a table; make threads of it first: \`earshot data import ${importer} ${quoted(path)} --out threads.jsonl\`. To select among weak labels that it holds, no experiment is needed: \`earshot select --help\``,
-  );
 }

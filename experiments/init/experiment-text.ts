@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { identityOf, type Task } from '../../src/data/task.ts';
+import { present } from '../../src/present.ts';
 import type { FoundEncoder } from './found-encoders.ts';
 import type { PartCounts } from './found-threads.ts';
 
@@ -41,81 +42,74 @@ export function experimentText(choices: InitChoices): string {
       : `# Made by \`earshot init\` for ${goal}: ${goals[goal]}.`,
     '# `earshot options stop-agent` says what else may stand here; what is left out takes its default.',
   ];
-  if (goal !== 'ratio-sweep')
-    return [...head, `name: ${scalar(name)}`, ...shared(choices), ...settledAgent(goal, choices), ''].join('\n');
-  return [
-    ...head,
-    'kind: sweep',
-    `name: ${scalar(name)}`,
-    'experiment:',
-    ...shared(choices).map((line) => (line === '' ? line : `  ${line}`)),
-    'seeds: [1, 2, 3]',
-    '# α is the weight of the conservative expert, β of the early-action one, γ of the misleading one.',
-    'space:',
-    '  agent.imitation.alpha: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]',
-    'derived:',
-    '  agent.imitation.beta: (1 - alpha) / 2',
-    '  agent.imitation.gamma: (1 - alpha) / 2',
-    'constraints: [alpha + beta > gamma]',
-    '',
-  ].join('\n');
+  const lines =
+    goal === 'ratio-sweep'
+      ? [
+          'kind: sweep',
+          `name: ${scalar(name)}`,
+          'experiment:',
+          ...shared(choices).map((line) => `  ${line}`),
+          'seeds: [1, 2, 3]',
+          '# α is the weight of the conservative expert, β of the early-action one, γ of the misleading one.',
+          'space:',
+          '  agent.imitation.alpha: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]',
+          'derived:',
+          '  agent.imitation.beta: (1 - alpha) / 2',
+          '  agent.imitation.gamma: (1 - alpha) / 2',
+          'constraints: [alpha + beta > gamma]',
+        ]
+      : [`name: ${scalar(name)}`, ...shared(choices), ...settledAgent(goal, choices)];
+  return `${[...head, ...lines].join('\n')}\n`;
 }
 
 function shared({ threads, task, alerts, detector, encoder, timing, goal, parts }: InitChoices): string[] {
-  return [
-    ...(goal === 'ratio-sweep'
-      ? []
-      : [
-          `# Each seed draws ${parts === null ? 'other folds' : 'its own split'} and its own agent; the report has means over them.`,
-          'seeds: [1, 2, 3]',
-        ]),
+  const seeds = [
+    `# Each seed draws ${parts === null ? 'other folds' : 'its own split'} and its own agent; the report has means over them.`,
+    'seeds: [1, 2, 3]',
+  ];
+  return present([
+    ...(goal === 'ratio-sweep' ? [] : seeds),
     `data: { threads: ${scalar(threads)} }`,
     '# Which label is decided, and its classes in the order of reports.',
     `task: ${taskText(task)}`,
-    ...(alerts.length === 0
-      ? []
-      : [
-          '# Policies and rules stop early with these predictions alone, and read on with others.',
-          `alerts: [${alerts.map(scalar).join(', ')}]`,
-        ]),
+    alerts.length > 0 && '# Policies and rules stop early with these predictions alone, and read on with others.',
+    alerts.length > 0 && `alerts: [${alerts.map(scalar).join(', ')}]`,
     ...(parts === null ? crossFitting(goal) : splitInto(parts, detector)),
-    ...(detector === null
-      ? localDetector({ encoder, timing })
-      : [
-          '# Asked after 1, 2, 3, 5, 8, … posts only, and every answer is kept.',
-          'detector:',
-          `  file: ${scalar(detector)}`,
-          '  schedule: { name: geometric, factor: 1.5 }',
-        ]),
-  ];
+    detector !== null && '# Asked after 1, 2, 3, 5, 8, … posts only, and every answer is kept.',
+    (detector !== null || timing || encoder !== null) && 'detector:',
+    detector !== null && `  file: ${scalar(detector)}`,
+    detector !== null && '  schedule: { name: geometric, factor: 1.5 }',
+    detector === null &&
+      timing &&
+      '  timing: true  # reads how fast the replies come, too: give exported policies times beside texts',
+    detector === null &&
+      encoder !== null &&
+      `  encoder: ${inline(encoder)}  # read beside n-grams; exported policies cannot carry it`,
+  ]);
 }
 
-function crossFitting(goal: Goal): string[] {
+function crossFitting(goal: Goal) {
   return [
     '# Every label trains, and every labelled thread is tested once, by a detector, an agent and a threshold that have not seen it.',
     '# The policy that is exported learned from all of them.',
     'crossFitting:',
     '  folds: 5',
     `  environment: ${goal === 'guarantee' ? 100 : 300}  # unlabelled threads that the agent learns from, at most`,
-    ...(goal === 'guarantee'
-      ? [
-          '  calibration: 2000  # unlabelled threads that calibrate the guarantee, at most; with fewer than 100, labelled ones do',
-        ]
-      : []),
+    goal === 'guarantee' &&
+      '  calibration: 2000  # unlabelled threads that calibrate the guarantee, at most; with fewer than 100, labelled ones do',
   ];
 }
 
-function splitInto(parts: PartCounts, detector: string | null): string[] {
+function splitInto(parts: PartCounts, detector: string | null) {
   return [
     `# No thread is used twice. ${parts.development === 0 ? 'The' : 'Settings are chosen on the development part; the'} test takes the rest.`,
     'split:',
-    ...(detector === null ? [`  detector: ${parts.detector}  # labelled threads that train the detector`] : []),
+    detector === null && `  detector: ${parts.detector}  # labelled threads that train the detector`,
     `  demonstrations: ${parts.demonstrations}  # labelled threads that demonstrate when to stop`,
     `  environment: ${parts.environment}  # further threads that the agent learns from; they need no labels`,
-    ...(parts.development === 0 ? [] : [`  development: ${parts.development}`]),
-    ...(parts.calibration === 0
-      ? []
-      : [`  calibration: ${parts.calibration}  # threads that calibrate the guarantee; they need no labels`]),
+    parts.development > 0 && `  development: ${parts.development}`,
+    parts.calibration > 0 &&
+      `  calibration: ${parts.calibration}  # threads that calibrate the guarantee; they need no labels`,
     '  test: rest',
   ];
 }
@@ -125,18 +119,6 @@ function taskText(task: Task): string {
   if (typeof identity === 'string') return identity;
   const classes = task.labels.map(scalar);
   return `{ label: ${scalar(task.name)}, classes: [${classes.join(', ')}] }`;
-}
-
-function localDetector({ encoder, timing }: Pick<InitChoices, 'encoder' | 'timing'>): string[] {
-  const options = [
-    ...(timing
-      ? ['  timing: true  # reads how fast the replies come, too: give exported policies times beside texts']
-      : []),
-    ...(encoder === null
-      ? []
-      : [`  encoder: ${inline(encoder)}  # read beside n-grams; exported policies cannot carry it`]),
-  ];
-  return options.length === 0 ? [] : ['detector:', ...options];
 }
 
 /** The cost of waiting for a whole thread by goal; all of macro-F1 is worth 1. */
@@ -151,6 +133,9 @@ function settledAgent(
   goal: Exclude<Goal, 'ratio-sweep'>,
   { detector, level, alerts, parts }: Pick<InitChoices, 'detector' | 'level' | 'alerts' | 'parts'>,
 ): string[] {
+  const agent = 'agent: { algorithm: settled, hidden: 8, task: { environment: pseudo-labelled } }';
+  const guarantee = parts === null ? 'guarantee: null' : '';
+  const chosenOn = parts === null ? 'the labelled threads' : 'the development part';
   const score = [
     ...stateFor(goal, detector),
     '# Its score is the probability that the prediction is final. It learns this from judged threads and needs no labels.',
@@ -158,30 +143,28 @@ function settledAgent(
   if (goal === 'guarantee')
     return [
       ...score,
-      'agent: { algorithm: settled, hidden: 8, task: { environment: pseudo-labelled } }',
-      alerts.length === 0
-        ? '# With this confidence, at most this share of predictions would change if threads were read to their ends. More is earlier.'
-        : '# With this confidence, at most this share of early alerts would be withdrawn if threads were read to their ends. More is earlier.',
+      agent,
+      `# With this confidence, at most this share of ${alerts.length === 0 ? 'predictions would change' : 'early alerts would be withdrawn'} if threads were read to their ends. More is earlier.`,
       `guarantee: { level: ${level}, confidence: 0.9 }`,
     ];
   if (alerts.length > 0)
-    return [
+    return present([
       ...score,
-      `# It stops at the threshold with the best F latency of alerts on ${parts === null ? 'the labelled threads' : 'the development part'} (docs/how-to/alerts.md), or by your own \`costs\`.`,
+      `# It stops at the threshold with the best F latency of alerts on ${chosenOn} (docs/how-to/alerts.md), or by your own \`costs\`.`,
       '# `earshot calibrate` finds a threshold with a guarantee.',
-      'agent: { algorithm: settled, hidden: 8, task: { environment: pseudo-labelled } }',
-      ...(parts === null ? ['guarantee: null'] : []),
-    ];
-  return [
+      agent,
+      guarantee,
+    ]);
+  return present([
     ...score,
-    `# It stops at the threshold that is worth most on ${parts === null ? 'the labelled threads' : 'the development part'}: by macro-F1 − delayCost × the share of posts read, or by`,
+    `# It stops at the threshold that is worth most on ${chosenOn}: by macro-F1 − delayCost × the share of posts read, or by`,
     '# your own `costs`. More delayCost is earlier. `earshot calibrate` finds a threshold with a guarantee.',
     'agent:',
     '  algorithm: settled',
     '  hidden: 8',
     `  task: { environment: pseudo-labelled, delayCost: ${delayCosts[goal]} }`,
-    ...(parts === null ? ['guarantee: null'] : []),
-  ];
+    guarantee,
+  ]);
 }
 
 function stateFor(goal: Goal, detector: string | null): string[] {
