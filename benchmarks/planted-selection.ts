@@ -18,7 +18,7 @@ import type { SelectorTraining } from '../trainers/selector/setup.ts';
 import { trainToEnd } from '../trainers/trainer.ts';
 
 const rewards = { claim: 'JSDRV, claim (REINFORCE)', 'reward-to-go': 'JSDRV, reward-to-go' };
-const beside = ['untuned', 'random-by-class', 'seed-agreement', 'regression', 'right-labels'] as const;
+const beside = ['untuned', 'random-by-class', 'right-labels'] as const;
 type System = 'selector' | (typeof beside)[number];
 
 /**

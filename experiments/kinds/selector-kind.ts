@@ -5,11 +5,10 @@ import { overSeeds } from '../report/shown-numbers.ts';
 import { systemsTable, terminalTable } from '../report/table.ts';
 import { type ComparedPair, compareSystems } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import { selectorTasks, taskOf } from '../selector/decisions.ts';
+import { selectorName, selectorTasks, taskOf } from '../selector/decisions.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { decisionsByTest, readSelectorResult } from '../selector/result.ts';
 import { selectorMetrics, selectorScoring, taskScores, testScoresJson } from '../selector/scores.ts';
-import { selectorName } from '../selector/system-names.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type ExperimentKind, type ScoredSystem, simpleExperiment } from './experiment-kind.ts';
 

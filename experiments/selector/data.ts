@@ -45,10 +45,6 @@ export async function loadAllThreads(data: SelectorExperiment['data'], onNote?: 
   const { train, tests, stancePretraining, planted } = data;
   const load = (path: string) => loadSelectorThreads(path, { data, onNote });
   if (train === null) {
-    if (Object.keys(tests).length > 0)
-      throw new InputError(
-        'data.tests are given without data.train; name the threads to train on, too, or neither for planted ones',
-      );
     if (data.heldOutEvents.length > 0)
       throw new InputError(
         `data.heldOutEvents (${String(data.heldOutEvents)}) are given without data.train, and planted threads are of no event; name the threads, or hold none out`,

@@ -10,10 +10,28 @@ import { type DecisionLine, decisionSchema } from '../run/decisions-file.ts';
 import { replyStances, selectorClaim } from './data.ts';
 import { baselines } from './experiment.ts';
 import type { TestSet } from './protocol.ts';
-import { allPostsName, selectorName } from './system-names.ts';
+
+export const selectorName = 'selector';
+/** The selector's task models when they read every post: the policy's worth in training alone. */
+export const allPostsName = 'selector-all-posts';
 
 export const selectorSystems = [selectorName, allPostsName, ...baselines] as const;
 export type SelectorSystem = (typeof selectorSystems)[number];
+
+/** The names in tables. */
+export const systemNames: Readonly<Record<string, string>> = {
+  [selectorName]: selectorName,
+  [allPostsName]: 'its task models, reading all posts',
+  untuned: 'task models untuned',
+  everything: 'tuned on everything, no selection',
+  random: 'random selection of the same size',
+  'random-by-class': 'random selection alike in every class',
+  'right-labels': 'only labels that are right or cannot be checked',
+  supervised: 'tuned on human labels',
+  majority: 'most common class',
+  'nearest-neighbour': 'most similar text (1-NN on words)',
+  'tf-idf': 'TF-IDF and logistic regression',
+};
 
 export const taskClasses = { stance: stanceClasses, veracity: veracityClasses } as const;
 export type SelectorTask = keyof typeof taskClasses;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { budgetSchema } from '../../experts/llm/cost/budget.ts';
 import { retrySchema } from '../../experts/llm/sending/retry.ts';
-import { selectorNames } from '../../experts/selectors/names.ts';
 import { chatStanceOptionsSchema } from '../../experts/task-models/chat/stance.ts';
 import { chatVeracityOptionsSchema } from '../../experts/task-models/chat/veracity.ts';
 import { localStanceOptionsSchema } from '../../experts/task-models/local/stance.ts';
@@ -19,15 +18,11 @@ const local = {
   encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('encodes texts for this model'),
 };
 
-/** Selectors of weak labels that stand beside JSDRV (`experts/selectors/`). */
-export const familyBaselines = z.enum(selectorNames).exclude(['random']).options;
-
 export const baselines = [
   'untuned',
   'everything',
   'random',
   'random-by-class',
-  ...familyBaselines,
   'right-labels',
   'supervised',
   'majority',
@@ -109,13 +104,9 @@ export const selectorExperimentSchema = z
       .strictObject({
         beside: z
           .array(z.enum(baselines))
-          .default(
-            baselines.filter(
-              (name) => name !== 'right-labels' && !familyBaselines.some((baseline) => baseline === name),
-            ),
-          )
+          .default(baselines.filter((name) => name !== 'right-labels'))
           .describe(
-            'also tested: the task models untuned; tuned on all weak labels; on a random selection of the same size; on one with the same shares of every weak label, among labelled and unlabelled claims; on what other selectors take, as much of every class as this one (seed-agreement to small-loss); on the weak labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
+            'also tested: the task models untuned; tuned on all weak labels; on a random selection of the same size; on one with the same shares of every weak label, among labelled and unlabelled claims; on the weak labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
           ),
         room: z
           .boolean()
@@ -133,6 +124,14 @@ export const selectorExperimentSchema = z
           ),
       })
       .prefault({}),
+  })
+  .superRefine(({ data: { train, tests, heldOutEvents, protocol } }, context) => {
+    const problem = (key: string, message: string) =>
+      context.addIssue({ code: 'custom', path: ['data', key], message });
+    if (train === null && Object.keys(tests).length > 0)
+      problem('tests', 'given without data.train; name the threads to train on, too, or neither for planted ones');
+    if (protocol === 'ids' && heldOutEvents.length > 0)
+      problem('heldOutEvents', 'this needs data.protocol: events, and it is ids; remove one of them');
   })
   .describe('a selector: its data, its task models, its policies, its seeds');
 export type SelectorExperiment = z.output<typeof selectorExperimentSchema>;

@@ -40,7 +40,7 @@ type Protocol = Pick<SelectorExperiment['data'], 'protocol'> & {
 /**
  * Separates training and tests.
  * @param options.data.heldOutEvents restricts all tests to these events
- * @throws InputError for an unknown event, or held-out events without the protocol `events`
+ * @throws InputError for an unknown event, or a test whose threads have none
  */
 export function disjointParts(
   all: { train: readonly Thread[]; tests: readonly TestSet[] },
@@ -76,13 +76,7 @@ function testsOf(
   { data, onNote }: { data: Protocol; onNote?: (line: string) => void },
 ): TestSet[] {
   const { protocol, heldOutEvents } = data;
-  if (protocol === 'ids') {
-    if (heldOutEvents.length > 0)
-      throw new InputError(
-        `data.heldOutEvents (${heldOutEvents.join(', ')}) needs data.protocol: events, and it is ids; remove one of them`,
-      );
-    return [...tests];
-  }
+  if (protocol === 'ids') return [...tests];
   checkEvents([train, ...tests.map(({ threads }) => threads)].flat(), heldOutEvents);
   const events = new Set<string | null>(heldOutEvents);
   if (events.size > 0)

@@ -16,11 +16,17 @@ import { missingThreads, readParts, withoutTrained } from '../run/parts-file.ts'
 import { runFile } from '../run/run-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorData, loadSelectorThreads } from './data.ts';
-import { decideTest, type SelectorDecision, type SelectorTask, selectorDecisionSchema } from './decisions.ts';
+import {
+  allPostsName,
+  decideTest,
+  type SelectorDecision,
+  type SelectorTask,
+  selectorDecisionSchema,
+  selectorName,
+} from './decisions.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
 import { keptModels, keptUntuned } from './kept-models.ts';
 import { type SelectorResources, selectorIdentity, selectorResources, settingsFor } from './selector-resources.ts';
-import { allPostsName, selectorName } from './system-names.ts';
 
 /**
  * Opens a run with its trained selector, without its data.

@@ -14,13 +14,19 @@ import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectory } from '../run/train-in-directory.ts';
 import { trainBaseline } from './baselines.ts';
 import { selectorDataHash } from './data.ts';
-import { decideTest, type SelectorDecision, type SelectorSystem, selectorDecisionSchema } from './decisions.ts';
+import {
+  allPostsName,
+  decideTest,
+  type SelectorDecision,
+  type SelectorSystem,
+  selectorDecisionSchema,
+  selectorName,
+} from './decisions.ts';
 import { epochMetrics, writeLastSelection } from './epoch-record.ts';
 import { testedAndHeldOut } from './protocol.ts';
 import { selectorResult, unfinishedRun } from './result.ts';
 import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
 import { freshSettings, type SelectorTrial, selectorIdentity } from './selector-resources.ts';
-import { allPostsName, selectorName } from './system-names.ts';
 import { decideByText, isTextBaseline } from './text-baselines.ts';
 import { writeClaims } from './trained-selector.ts';
 

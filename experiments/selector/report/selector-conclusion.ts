@@ -3,10 +3,9 @@ import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import type { Paragraph } from '../../report/report.ts';
 import { directionOf, shown } from '../../report/shown-numbers.ts';
-import { selectorTasks } from '../decisions.ts';
+import { selectorName, selectorTasks, systemNames } from '../decisions.ts';
 import { keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
-import { selectorName, systemNames } from '../system-names.ts';
 import { leadOver } from './selector-lead.ts';
 
 type Results = readonly VariantResults<SelectorResult>[];

@@ -1,11 +1,16 @@
 import type { VariantResults } from '../../report/kind-report.ts';
 import { type Estimate, estimated, overSeeds } from '../../report/shown-numbers.ts';
 import { intervalsOf, pairedBySeed } from '../../run/scoring.ts';
-import type { SelectorDecision, SelectorSystem, SelectorTask } from '../decisions.ts';
+import {
+  type SelectorDecision,
+  type SelectorSystem,
+  type SelectorTask,
+  selectorName,
+  systemNames,
+} from '../decisions.ts';
 import { keptDecisions, keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
 import { selectorScoring, type TaskScores, taskScores } from '../scores.ts';
-import { selectorName, systemNames } from '../system-names.ts';
 
 /** Every system of every variant, as tables name it. */
 export function namedSystems(results: readonly VariantResults<SelectorResult>[]) {

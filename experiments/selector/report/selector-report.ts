@@ -5,10 +5,9 @@ import { kindReport, provenanceFacts, type ReportSource, type VariantResults } f
 import type { Report, ReportSection } from '../../report/report.ts';
 import { overSeeds, valuesOverSeeds } from '../../report/shown-numbers.ts';
 import { systemsTable, type Table } from '../../report/table.ts';
-import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
+import { allPostsName, type SelectorTask, selectorName, systemNames, selectorTasks as tasks } from '../decisions.ts';
 import { readSelectorResult, type SelectorResult, selectorJson } from '../result.ts';
 import { selectorMetrics } from '../scores.ts';
-import { allPostsName, selectorName, systemNames } from '../system-names.ts';
 import { selectorConclusion, selectorWarnings } from './selector-conclusion.ts';
 import {
   decided,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { resolveSelectorExperiment } from '../../../experiments/selector/experiment.ts';
 import { disjointParts, eventFolds, heldOutEventsName } from '../../../experiments/selector/protocol.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
@@ -63,13 +64,20 @@ describe('disjointParts', () => {
     );
   });
 
-  it.each([
-    [{ ...events, heldOutEvents: ['flod'] }, /no thread has the event "flod".*did you mean flood\?/],
-    [{ ...events, protocol: 'ids', heldOutEvents: ['flood'] } as const, /needs data\.protocol: events, and it is ids/],
-  ])('names what is wrong: %#', (data, message) => {
-    const failing = () => disjointParts({ train, tests: [] }, { data });
+  it('names an event that no thread has', () => {
+    const failing = () => disjointParts({ train, tests: [] }, { data: { ...events, heldOutEvents: ['flod'] } });
     expect(failing).toThrow(InputError);
-    expect(failing).toThrow(message);
+    expect(failing).toThrow(/no thread has the event "flod".*did you mean flood\?/);
+  });
+
+  it.each([
+    [{ tests: { a: 'a.jsonl' } }, /data\.tests: given without data\.train; name the threads to train on, too/],
+    [
+      { train: 'a.jsonl', protocol: 'ids', heldOutEvents: 'each' },
+      /data\.heldOutEvents: this needs data\.protocol: events, and it is ids/,
+    ],
+  ])('is refused by the file of the experiment: %#', (data, message) => {
+    expect(() => resolveSelectorExperiment({ kind: 'selector', name: 'x', data }, 'x.yaml')).toThrow(message);
   });
 });
 

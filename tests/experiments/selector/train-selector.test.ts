@@ -3,14 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readDecisions, writeDecisions } from '../../../experiments/run/decisions-file.ts';
 import { selectorDecisionSchema, selectorSystems } from '../../../experiments/selector/decisions.ts';
-import { familyBaselines } from '../../../experiments/selector/experiment.ts';
 import { earshot, logged, start, startProcess, until } from '../cli/command-line.ts';
 import { outcomeOf, tinyFolder, tinySelector, trainHere } from './tiny-selector.ts';
 
-/** Which labels are right is known of planted threads only, and other selectors take their time. */
-const systemsByDefault = selectorSystems.filter(
-  (name) => name !== 'right-labels' && !familyBaselines.some((own) => own === name),
-);
+/** Which labels are right is known of planted threads only. */
+const systemsByDefault = selectorSystems.filter((name) => name !== 'right-labels');
 
 const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
 const runOf = (cwd: string, runs = 'runs') => join(cwd, runs, 'tiny/agent/seed-1');
@@ -104,21 +101,6 @@ describe('train, of a selector', () => {
     );
     expect(reports[0].out).toMatch(/^tiny: .*(.*\n)+── The last epoch ──\n/);
     expect(reports[1].out).toBe(second.out);
-  });
-
-  it('puts other selectors of weak labels beside it, each tuning the same task models', async () => {
-    const cwd = tinyFolder({ evaluation: { beside: ['everything', ...familyBaselines] } });
-    await trainHere(cwd);
-    const decisions = readDecisions(runOf(cwd), selectorDecisionSchema);
-    const said = (system: string) =>
-      JSON.stringify(decisions.filter((own) => own.system === system).map(({ probabilities }) => probabilities));
-    const counts = ['everything', ...familyBaselines].map(
-      (name) => decisions.filter((own) => own.system === name).length,
-    );
-    expect(counts[0]).toBeGreaterThan(0);
-    expect(new Set(counts).size).toBe(1);
-    // What they take differs, and with it what the models learn.
-    expect(new Set(['everything', ...familyBaselines].map(said)).size).toBeGreaterThan(4);
   });
 
   it('ends where so many claims in a row had full reward, and keeps what its task models were tuned on then', async () => {
