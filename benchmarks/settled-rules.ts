@@ -19,7 +19,6 @@ import { type Experiment, experimentSchema, taskOf } from '../experiments/stop-a
 import { stopColumns } from '../experiments/stop-agent/metrics.ts';
 import { agentQueries, limitsOf } from '../experiments/stop-agent/policy-settings.ts';
 import { macroF1On, placedStops } from '../experiments/stop-agent/report/rule-margins.ts';
-import { resultOfRun } from '../experiments/stop-agent/result.ts';
 import { bootstrapGroups } from '../src/metrics/bootstrap.ts';
 import { bestMixture, meanOf } from '../src/metrics/pareto.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
@@ -35,11 +34,10 @@ const shares = options.shares.split(',').map(Number);
 function pointsOf(path: string) {
   const run = RunDirectory.open(path);
   const experiment: Experiment = run.readConfig(experimentSchema);
-  const { schedule } = resultOfRun.read(run);
   const tested = readJudged(path, 'test');
   const scores = readStopProbabilities(path, 'test');
   if (scores === null) throw new Error(`${path} keeps no stop probabilities; train it with all its files kept`);
-  const queries = agentQueries({ experiment, schedule });
+  const queries = agentQueries(experiment);
   const limits = limitsOf(experiment);
   const place = ({ decisions }: SystemDecisions) => placedStops(stopColumns(decisions, taskOf(experiment)));
   const settled = thresholds.map((threshold) => {
@@ -51,7 +49,7 @@ function pointsOf(path: string) {
     );
     return place(decide('settled', tested, stops, queries));
   });
-  const rules = decideByRules(experiment, tested, schedule).filter(({ queries }) => queries !== 'oracle');
+  const rules = decideByRules(experiment, tested).filter(({ queries }) => queries !== 'oracle');
   return { threads: tested.length, settled, rules: rules.map(place) };
 }
 

@@ -2,7 +2,6 @@ import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { isFairTest } from '../../src/data/thread.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { valuesOf } from '../run/metric.ts';
@@ -127,11 +126,11 @@ function bestThreshold(
  */
 export function decideByOtherFolds(
   folds: readonly (readonly ScoredTestThread[])[],
-  { experiment, schedule }: { experiment: Experiment; schedule: PrefixSchedule | null },
+  experiment: Experiment,
 ): { threshold: number; decisions: readonly Decision[] }[] {
   const { guarantee } = experiment;
   const task = taskOf(experiment);
-  const policy = { limits: limitsOf(experiment), queries: agentQueries({ experiment, schedule }) };
+  const policy = { limits: limitsOf(experiment), queries: agentQueries(experiment) };
   return folds.map((fold) => {
     const others = folds.filter((other) => other !== fold).flat();
     const target = guarantee?.loss === 'disagreement' ? { ...guarantee, ...policy, alerts: task.alerts } : null;

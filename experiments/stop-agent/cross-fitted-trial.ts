@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { heldOutScores } from '../../experts/detectors/local/held-out.ts';
-import { curveShares, nestedShare } from '../../src/data/label-folds.ts';
-import { isFairTest, type Thread } from '../../src/data/thread.ts';
+import { curveShares, hasEveryLabel, nestedShare } from '../../src/data/label-folds.ts';
+import { isFairTest } from '../../src/data/thread.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { within } from '../../src/work-context.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { decideByOtherFolds, type ScoredTestThread } from './choose-threshold.ts';
-import { crossFit, foldName } from './cross-fitting.ts';
+import { type CrossFittedThreads, crossFit, foldName } from './cross-fitting.ts';
 import {
   linesOfStops,
   readJudged,
@@ -24,7 +24,7 @@ import { scoreSystem } from './metrics.ts';
 import { keepThreshold } from './operating-point.ts';
 import { policyFolderName } from './policy/policy-folder.ts';
 import type { TrialMaterial } from './prepare.ts';
-import { resultOfRun, type StoredResult, trialResult } from './result.ts';
+import { readTrialResult, resultOfRun, type StoredResult } from './result.ts';
 import { shippedFolder } from './shipped-run.ts';
 import { runTrial, type Surroundings, type TrialSettings } from './trial.ts';
 
@@ -78,12 +78,12 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
         folder: join(directory, policyFolderName),
         threads: tested,
         result: () =>
-          trialResult(run, { ...joined.result, seed, threads, learningCurve: null }, { withIntervals: 'agent' }),
+          readTrialResult(run, { withIntervals: 'agent' }, { ...joined.result, seed, threads, learningCurve: null }),
       },
       heldOutScores: new Map(joined.scores.map(({ threadId, scores }) => [threadId, scores])),
     };
     if (!(await runTrial(whole, { backend, context: within(context, 'all labels') }))) return false;
-    learningCurve = await learningCurveOf(trial, { labelled, joined, surroundings });
+    learningCurve = await learningCurveOf(trial, { threads: material.threads, joined, surroundings });
     if (context.signal.aborted) return false;
   }
   resultOfRun.write(run, { ...joined.result, seed, threads, learningCurve });
@@ -124,14 +124,11 @@ async function foldsTogether(
   const systems = results[0].systems.filter(({ name }) =>
     results.every((result) => result.systems.some((system) => system.name === name)),
   );
-  const { schedule } = results[0];
   const calibrates = folds.every(({ parts }) => parts.calibration.length > 0);
   const stops = paths.flatMap((path) => readStops(path, { labels, part: 'test' }));
   // Without calibration threads, the thresholds of settled agents are found on other folds, when all have been scored.
   const byOthers =
-    calibrates || experiment.agent.algorithm !== 'settled'
-      ? []
-      : decideByOtherFolds(paths.map(scoredFold), { experiment, schedule });
+    calibrates || experiment.agent.algorithm !== 'settled' ? [] : decideByOtherFolds(paths.map(scoredFold), experiment);
   for (const [index, { threshold }] of byOthers.entries()) keepThreshold({ path: paths[index] }, { threshold });
   const decided =
     byOthers.length === 0
@@ -156,7 +153,7 @@ async function foldsTogether(
       stopsAtFirstPost: meanOf(({ stopsAtFirstPost }) => stopsAtFirstPost),
       systems,
       part: 'test',
-      schedule,
+      schedule: results[0].schedule,
       detector: heldOutScores({
         gold: judged.map(({ goldLabel }) => goldLabel),
         said: {
@@ -181,17 +178,23 @@ function scoredFold(path: string): ScoredTestThread[] {
 /** Cross-validation with shares of the labels, and with all. Null if the experiment asks for none, or labels are too few. */
 async function learningCurveOf(
   trial: TrialSettings,
-  of: { labelled: readonly Thread[]; joined: JoinedFolds; surroundings: Surroundings },
+  of: { threads: CrossFittedThreads; joined: JoinedFolds; surroundings: Surroundings },
 ): Promise<StoredResult['learningCurve']> {
   const { experiment, seed, directory } = trial;
-  const { labelled, joined, surroundings } = of;
+  const { threads, joined, surroundings } = of;
+  const { labelled } = threads;
+  const task = taskOf(experiment);
   if (experiment.crossFitting?.learningCurve !== true) return null;
   const points: NonNullable<StoredResult['learningCurve']> = [];
   for (const share of curveShares) {
-    const trainable = nestedShare(labelled, { share, seed, task: taskOf(experiment) });
+    const trainable = nestedShare(labelled, { share, seed, task });
+    const folds = threads.folds.map(({ train, test }) => ({
+      train: train.filter(({ id }) => trainable.has(id)),
+      test,
+    }));
+    if (!folds.every(({ train }) => hasEveryLabel(train, task))) continue;
     const context = within(surroundings.context, `${trainable.size} labels`);
-    const material = await crossFit({ ...trial, context, trainable });
-    if (material === null) continue;
+    const material = await crossFit({ ...trial, context, threads: { ...threads, folds } });
     const below = join(directory, `labels-${trainable.size}`);
     const fewer = await foldsTogether(trial, material.folds, { below, surroundings: { ...surroundings, context } });
     if (fewer === null) return null;

@@ -1,6 +1,6 @@
 import { assertEveryLabel, fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
-import { beginningOf, hasEveryLabel, type LabelFold, labelFolds, timeFolds } from '../../src/data/label-folds.ts';
+import { beginningOf, type LabelFold, labelFolds, timeFolds } from '../../src/data/label-folds.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { type IndexedThread, loadIndexed, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
@@ -116,24 +116,14 @@ export interface CrossFittedMaterial {
 /**
  * Trains a detector without each fold, and judges all threads that the agents need. The judgements of labelled threads are always those
  * of the detector that has not seen them.
- */
-export async function crossFit(settings: SeededExperiment): Promise<CrossFittedMaterial>;
-/**
- * Cross-fits with some of the labels. Null if a fold would leave too few of a label.
- * @param settings.trainable ids of the threads whose labels train; all are tested
+ * @param settings.threads with the folds; those of the data unless given
  */
 export async function crossFit(
-  settings: SeededExperiment & { trainable: ReadonlySet<string> },
-): Promise<CrossFittedMaterial | null>;
-export async function crossFit(
-  settings: SeededExperiment & { trainable?: ReadonlySet<string> },
-): Promise<CrossFittedMaterial | null> {
-  const { experiment, data, context, trainable } = settings;
-  const threads = await loadCrossFitted(data, settings);
-  const { labelled, environment, calibration } = threads;
-  const isTrainable = ({ id }: Thread) => trainable?.has(id) ?? true;
-  const folds = threads.folds.map(({ train, test }) => ({ train: train.filter(isTrainable), test }));
-  if (trainable !== undefined && !folds.every(({ train }) => hasEveryLabel(train, taskOf(experiment)))) return null;
+  settings: SeededExperiment & { threads?: CrossFittedThreads },
+): Promise<CrossFittedMaterial> {
+  const { experiment, data, context } = settings;
+  const { threads = await loadCrossFitted(data, settings) } = settings;
+  const { folds, labelled, environment, calibration } = threads;
   const judgedBy = (detectorThreads: readonly Thread[], judged: readonly Thread[], stage: string) =>
     judgeForTraining({ ...settings, context: within(context, stage) }, { detectorThreads, threads: judged });
   const outOfFold = new Map<string, JudgementSequence>();

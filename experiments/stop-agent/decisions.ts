@@ -11,14 +11,13 @@ import {
 import type { SeenPost } from '../../checkpoints/policy/state-fields.ts';
 import { type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
 import { assertLabelsOf, type JudgementSequence } from '../../experts/judgement-sequence.ts';
-import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { earlyActionStop } from '../../experts/trajectories.ts';
 import { checkedGoldLabel, type Task } from '../../src/data/task.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { ThreadDecision } from './decide.ts';
 import type { Experiment } from './experiment.ts';
-import { lengthsOf, rulePolicy } from './policy-settings.ts';
+import { agentQueries, lengthsOf, rulePolicy, scheduleOf } from './policy-settings.ts';
 
 export const agentName = 'stop agent';
 export const cloningName = 'behaviour cloning';
@@ -129,11 +128,8 @@ function queryKindOf({ lengths }: QueryPlan): QueryKind {
 /** Rules: stop once the student is so confident, where the agent has one. They cost no query, so a few are enough. */
 const studentConfidences = [0.6, 0.7, 0.8, 0.9];
 
-/**
- * The rules of an experiment, by name.
- * @param schedule that of the agent, on which confidence rules query, too; null for none
- */
-export function rulesOf(experiment: Experiment, schedule: PrefixSchedule | null): Rule[] {
+/** The rules of an experiment, by name. Confidence rules query on the schedule of the agent, too. */
+export function rulesOf(experiment: Experiment): Rule[] {
   const { firstPosts: counts, hours, confidences, schedules } = experiment.evaluation;
   return [
     ...counts.map(firstPosts),
@@ -143,10 +139,10 @@ export function rulesOf(experiment: Experiment, schedule: PrefixSchedule | null)
       const lengths = lengthsOf(lengthsSchedule, experiment);
       return confidences.map((confidence) => confidentAt(confidence, lengths));
     }),
-    ...(schedule === null
+    ...(scheduleOf(experiment) === null
       ? []
       : confidences.map((confidence) => ({
-          ...confidentAt(confidence, lengthsOf(schedule, experiment)),
+          ...confidentAt(confidence, agentQueries(experiment).lengths),
           name: `confidence ≥ ${confidence}, asked when the agent asks`,
         }))),
     ...(experiment.state.student ? studentConfidences.map(studentConfidentAt) : []),
@@ -154,14 +150,10 @@ export function rulesOf(experiment: Experiment, schedule: PrefixSchedule | null)
 }
 
 /** Decisions of every rule that these threads allow, and of the oracle. */
-export function decideByRules(
-  experiment: Experiment,
-  threads: readonly TestThread[],
-  schedule: PrefixSchedule | null,
-): SystemDecisions[] {
+export function decideByRules(experiment: Experiment, threads: readonly TestThread[]): SystemDecisions[] {
   // Without times a rule of hours would be the first post under another name.
   const areTimed = threads.some(({ hours }) => hours.some((hour, step) => step > 0 && hour !== null));
-  const rules = rulesOf(experiment, schedule).filter(({ deadline }) => areTimed || deadline.hours === null);
+  const rules = rulesOf(experiment).filter(({ deadline }) => areTimed || deadline.hours === null);
   const postsOfThreads = threads.map(seenByRules);
   // Many rules of a grid read the same at the same posts, and differ in their thresholds alone.
   const scored = new Map<string, readonly (readonly number[])[]>();

@@ -11,7 +11,6 @@ import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openData } from './parts.ts';
 import { askOwnModels } from './policy/own-models.ts';
 import { openPolicy } from './policy/policy-folder.ts';
-import { resultOfRun } from './result.ts';
 import { readWhole } from './scored-thread.ts';
 import { decideRead } from './states.ts';
 
@@ -40,7 +39,7 @@ export async function evaluateRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
   const { run, data, detector, runs, skipInvalid, includeTrained, context } = settings;
-  const { schedule } = resultOfRun.read(openRunOf(run, 'stop-agent'));
+  openRunOf(run, 'stop-agent');
   const agent = await openPolicy(run);
   const judging = detector === undefined ? agent : await openPolicy(detector);
   const { seed, experiment: saved } = agent.manifest.training;
@@ -71,7 +70,7 @@ export async function evaluateRun(
   const { tested, systems } = await decideRead({ [agentName]: definition }, read, experiment);
   const resample = { seed, resamples: experiment.evaluation.resamples };
   return {
-    systems: [...systems, ...decideByRules(experiment, tested, schedule)].map((system) =>
+    systems: [...systems, ...decideByRules(experiment, tested)].map((system) =>
       scoreSystem(system, {
         labels: task.labels,
         alerts: task.alerts,

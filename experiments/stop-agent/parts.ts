@@ -157,20 +157,18 @@ function checkEvents(threads: readonly ThreadFacts[], names: readonly string[]):
 }
 
 /**
- * Identities of the threads that a run learnt from: those of its detector, its demonstrations and its environment, and those
- * that its settings may have been chosen on.
+ * Identities of the threads of a run: those that it learnt from or that its settings may have been chosen on, and those that it was tested
+ * on or its guarantee found on.
  * @throws InputError where the run does not note them
  */
-export function trainedThreads(run: RunDirectory): ReadonlySet<string> {
-  const parts = partsOfRun(run);
-  const learnt = [parts.detector, parts.demonstrations, parts.environment, parts.development].flat();
-  return new Set(learnt.map(({ identity }) => identity));
-}
-
-/** Identities of the threads that a run was tested on, or its guarantee found on. */
-export function testedThreads(run: RunDirectory): ReadonlySet<string> {
-  const { test, calibration } = partsOfRun(run);
-  return new Set([...test, ...calibration].map(({ identity }) => identity));
+export function identitiesOf(run: RunDirectory): Record<'trained' | 'tested', ReadonlySet<string>> {
+  const parts = readParts(run);
+  const of = (...names: (keyof Parts)[]) =>
+    new Set(names.flatMap((name) => (parts[name] ?? []).map(({ identity }) => identity)));
+  return {
+    trained: of('detector', 'demonstrations', 'environment', 'development'),
+    tested: of('test', 'calibration'),
+  };
 }
 
 /** The threads of these items, in their order, without those that the source lacks or that were changed since. */
@@ -182,10 +180,4 @@ export async function threadsOfItems(items: readonly PartItem[], source: ThreadS
   );
   const byHash = new Map(threads.map((thread) => [sha256(thread), thread]));
   return items.flatMap((item) => byHash.get(item.sha256) ?? []);
-}
-
-function partsOfRun(run: RunDirectory): Readonly<Record<keyof Parts, readonly PartItem[]>> {
-  const parts = readParts(run);
-  const { detector = [], demonstrations = [], environment = [], test = [], development = [], calibration = [] } = parts;
-  return { detector, demonstrations, environment, test, development, calibration };
 }

@@ -11,14 +11,14 @@ import { type Experiment, taskOf } from './experiment.ts';
 /** A learnt policy stops where stopping is likelier than not, unless another threshold was chosen. */
 export const halfway = 0.5;
 
+/** When the detector is queried while the agent reads; null where the agent does not observe it. */
+export function scheduleOf({ state }: Experiment): PrefixSchedule | null {
+  return state.observesDetector ? state.querySchedule : null;
+}
+
 /** When the agent queries its detector, and where it acts. */
-export function agentQueries({
-  experiment,
-  schedule,
-}: {
-  experiment: Experiment;
-  schedule: PrefixSchedule | null;
-}): QueryPlan {
+export function agentQueries(experiment: Experiment): QueryPlan {
+  const schedule = scheduleOf(experiment);
   return {
     lengths: schedule === null ? [] : lengthsOf(schedule, experiment),
     actsAt: schedule === null ? 'every-post' : experiment.state.actsAt,

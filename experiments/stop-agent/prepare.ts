@@ -2,7 +2,7 @@ import { queriesUntil } from '../../checkpoints/policy/replay.ts';
 import { type Detector, detectorIdentity } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
-import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
+import { lengthsUntil } from '../../experts/prefix-schedule.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { StopCost, StopProblem } from '../../trainers/stop-agent/problem.ts';
@@ -12,13 +12,11 @@ import { predictionCost, readingCost, wrongCosts } from './costs.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeForTraining, type SeededExperiment } from './judge-for-training.ts';
 import { loadParts, type Parts } from './parts.ts';
-import { agentQueries } from './policy-settings.ts';
+import { agentQueries, scheduleOf } from './policy-settings.ts';
 import { type StateMaterials, stateIdentityOf, statesOf } from './states.ts';
 
 export interface PreparedTrial extends TrialMaterial {
   readonly student: Student | null;
-  /** When the detector is queried while the agent reads; null where the agent does not observe it. */
-  readonly schedule: PrefixSchedule | null;
   readonly problem: StopProblem;
   /** Materials to make states of other threads as those of the training were made. */
   readonly materials: StateMaterials;
@@ -65,23 +63,22 @@ export async function prepareTrial(
         onProgress: (done, total) => context.onProgress('training the student', done, total),
       })
     : null;
-  const schedule = experiment.state.observesDetector ? experiment.state.querySchedule : null;
-  const materials = { experiment, cache, student, schedule };
+  const materials = { experiment, cache, student };
 
   return {
     parts,
     detector,
     student,
     sequences,
-    schedule,
     problem: await buildStopProblem({
       demonstrations: parts.demonstrations,
       environment: roams(experiment) ? parts.environment : [],
       sequences,
       task,
       tableOf: (threads) => statesOf(threads, { ...materials, sequences }),
-      queriesAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: experiment.maxJudgedPosts }).length,
-      costOf: costOfStops(experiment, schedule),
+      queriesAt: (posts) =>
+        lengthsUntil(posts, { schedule: scheduleOf(experiment), maxPosts: experiment.maxJudgedPosts }).length,
+      costOf: costOfStops(experiment),
       config: experiment.agent,
       seed,
     }),
@@ -96,12 +93,12 @@ export async function prepareTrial(
   };
 }
 
-/** The user's cost of a decision, as the policy on this schedule would pay it. @throws InputError for hours that are not known */
-function costOfStops(experiment: Experiment, schedule: PrefixSchedule | null): StopCost | undefined {
+/** The user's cost of a decision, as the policy would pay it. @throws InputError for hours that are not known */
+function costOfStops(experiment: Experiment): StopCost | undefined {
   const { costs } = experiment;
   if (costs === null) return undefined;
   const wrong = wrongCosts(costs, taskOf(experiment).labels);
-  const queries = agentQueries({ experiment, schedule });
+  const queries = agentQueries(experiment);
   return ({ thread, postsUsed, gold, predicted }) => {
     const hours = hoursSinceClaim(thread, postsUsed - 1);
     const spent = { postsUsed, posts: thread.posts.length, hours, queries: queriesUntil(queries, postsUsed) };

@@ -59,19 +59,7 @@ export const resultOfRun = resultFile(4, {
 export type StoredResult = ReturnType<typeof resultOfRun.read>;
 
 /** The result of a finished run, with its scores. */
-export interface TrialResult
-  extends Pick<
-    StoredResult,
-    | 'seed'
-    | 'threads'
-    | 'demonstrations'
-    | 'stopsAtFirstPost'
-    | 'part'
-    | 'schedule'
-    | 'detector'
-    | 'learningCurve'
-    | 'unlikeTraining'
-  > {
+export interface TrialResult extends Omit<StoredResult, 'systems'> {
   /** Of the run. */
   readonly directory: string;
   /** The file of its threads; null for synthetic ones. */
@@ -108,9 +96,8 @@ export interface TrialResult
 export function systemsOfRun(
   run: RunDirectory,
   part?: EvaluationSplit,
-  result: Pick<StoredResult, 'systems' | 'schedule'> = resultOfRun.read(run),
+  { systems }: Pick<StoredResult, 'systems'> = resultOfRun.read(run),
 ): SystemDecisions[] {
-  const { systems, schedule } = result;
   const experiment: Experiment = run.readConfig(experimentSchema);
   const decidedPart = part ?? experiment.evaluation.part;
   const { labels } = taskOf(experiment);
@@ -121,7 +108,7 @@ export function systemsOfRun(
       throw new InputError(`the decisions of ${run.path} lack the system ${name}; train the run again`);
     return { name, queries, decisions: systemDecisions };
   });
-  const rules = decideByRules(experiment, readJudged(run.path, decidedPart), schedule);
+  const rules = decideByRules(experiment, readJudged(run.path, decidedPart));
   // Bounds stand at the end.
   const isBound = ({ queries }: SystemDecisions) => queries === 'oracle';
   return [...stored.filter((system) => !isBound(system)), ...rules, ...stored.filter(isBound)];
@@ -130,19 +117,12 @@ export function systemsOfRun(
 /**
  * @param options.withIntervals computes intervals over threads, which takes a while: of the systems that tables show, or of the agent alone
  * @param options.part which decisions are scored; those that the run is evaluated on unless given
+ * @param result what is about to be written, where the decisions are there already
  */
 export function readTrialResult(
   run: RunDirectory,
   options: { withIntervals: boolean | 'agent'; part?: EvaluationSplit },
-): TrialResult {
-  return trialResult(run, resultOfRun.read(run), options);
-}
-
-/** A result before it is written: what a run comes to, whose decisions are there already. */
-export function trialResult(
-  run: RunDirectory,
-  result: StoredResult,
-  options: Parameters<typeof readTrialResult>[1],
+  result: StoredResult = resultOfRun.read(run),
 ): TrialResult {
   const { systems: _, ...stored } = result;
   const experiment: Experiment = run.readConfig(experimentSchema);

@@ -12,7 +12,7 @@ import {
 import type { StateTable } from '../../envs/state-table.ts';
 import { type Student, studentProbabilities } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
-import { type PrefixSchedule, queriedLengths } from '../../experts/prefix-schedule.ts';
+import { queriedLengths } from '../../experts/prefix-schedule.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import { tellsPostCount } from '../../src/data/post-pooling.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -20,7 +20,7 @@ import { actionTexts, stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
 import { decide, type SystemDecisions, type TestThread, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
-import { agentQueries, decidedBy, limitsOf } from './policy-settings.ts';
+import { agentQueries, decidedBy, limitsOf, scheduleOf } from './policy-settings.ts';
 import { type ReadThread, seenPostsOf } from './scored-thread.ts';
 
 /*
@@ -32,20 +32,18 @@ export interface StateMaterials {
   readonly experiment: Experiment;
   readonly cache: Cache;
   readonly student: Student | null;
-  /** When the detector is queried while the agent reads; null where the agent does not observe it. */
-  readonly schedule: PrefixSchedule | null;
 }
 
 type Sequences = ReadonlyMap<string, JudgementSequence>;
 
 /** The fields of the agent's state. */
-function agentFields({ experiment, student, schedule }: Omit<StateMaterials, 'cache'>): FieldName[] {
-  const { posts } = experiment.state;
+function agentFields({ state }: Experiment): FieldName[] {
+  const { posts, student, observesDetector } = state;
   return [
     ...(posts === 'none' ? [] : (['posts'] as const)),
     ...(posts !== 'none' && tellsPostCount(posts) ? (['posts seen'] as const) : []),
-    ...(student === null ? [] : (['student'] as const)),
-    ...(schedule === null ? [] : (['judgement'] as const)),
+    ...(student ? (['student'] as const) : []),
+    ...(observesDetector ? (['judgement'] as const) : []),
   ];
 }
 
@@ -95,8 +93,8 @@ export async function learntPolicy(
   const { experiment, threshold } = materials;
   return {
     task: decidedBy(taskOf(experiment)),
-    fields: await fieldsOf(agentFields(materials), materials),
-    queries: agentQueries(materials),
+    fields: await fieldsOf(agentFields(experiment), materials),
+    queries: agentQueries(experiment),
     score: (states) => stopProbabilitiesOf(network, states),
     threshold,
     limits: limitsOf(experiment),
@@ -153,19 +151,19 @@ export async function statesOf(
   threads: readonly Thread[],
   materials: StateMaterials & { sequences: Sequences },
 ): Promise<StateTable> {
-  const { experiment, schedule, sequences, cache } = materials;
+  const { experiment, sequences, cache } = materials;
   const { posts } = experiment.state;
   const { embeddings } = cache;
-  const names = agentFields(materials).filter((name) => name !== 'posts');
+  const names = agentFields(experiment).filter((name) => name !== 'posts');
   const fields = await fieldsOf(names, materials);
-  const queries = agentQueries(materials);
+  const queries = agentQueries(experiment);
   return stateTableOf(threads, {
     posts:
       posts === 'none'
         ? null
         : { dimensions: embeddings.dimensions, embed: (texts) => embeddings.embed(texts), pooling: posts },
     features: fields.length === 0 ? null : { count: columnsOf(fields), of: featuresOf },
-    postsSeen: schedule === null ? undefined : stepsOf({ experiment, schedule }),
+    postsSeen: stepsOf(experiment),
   });
 
   async function featuresOf(thread: Thread): Promise<Float32Array> {
@@ -175,8 +173,9 @@ export async function statesOf(
 }
 
 /** Posts seen at each step of a thread of so many posts; undefined where there is a step at every post. */
-function stepsOf({ experiment, schedule }: { experiment: Experiment; schedule: PrefixSchedule }) {
-  if (experiment.state.actsAt === 'every-post') return undefined;
+function stepsOf(experiment: Experiment) {
+  const schedule = scheduleOf(experiment);
+  if (schedule === null || experiment.state.actsAt === 'every-post') return undefined;
   return (posts: number) => {
     const lengths = queriedLengths({ schedule, posts: Math.min(posts, experiment.maxJudgedPosts) });
     return lengths.at(-1) === posts ? lengths : [...lengths, posts];
@@ -184,7 +183,8 @@ function stepsOf({ experiment, schedule }: { experiment: Experiment; schedule: P
 }
 
 /** Identifies what states are made from. A policy makes no sense on states of another kind. */
-export function stateIdentityOf({ experiment, cache, student, schedule }: StateMaterials): string {
+export function stateIdentityOf({ experiment, cache, student }: StateMaterials): string {
+  const schedule = scheduleOf(experiment);
   return canonicalJson({
     encoder: experiment.state.posts === 'none' ? null : cache.embeddings.identityHash.slice(0, 16),
     posts: experiment.state.posts,

@@ -30,7 +30,7 @@ import { annotationsHash, recallByFile } from './judge-for-training.ts';
 import { thresholdOf } from './operating-point.ts';
 import { type ExperimentData, loadParts, notedParts } from './parts.ts';
 import { type PolicyPlace, writeTrainedPolicy } from './policy/trained-policy.ts';
-import { halfway } from './policy-settings.ts';
+import { halfway, scheduleOf } from './policy-settings.ts';
 import {
   decidedParts,
   judgedThreads,
@@ -72,8 +72,14 @@ export interface Surroundings {
 export async function runTrial(settings: TrialSettings, surroundings: Surroundings): Promise<boolean> {
   const { context } = surroundings;
   if (await isFinishedAlready(settings, surroundings)) return true;
-  const trial = await begin(settings, surroundings);
-  const { experiment, seed, prepared, run } = trial;
+  const { experiment, seed, directory, material } = settings;
+  const { backend } = surroundings;
+  const seeded = { ...settings, context };
+  const prepared = await prepareTrial(material ?? (await splitMaterial(seeded)), seeded);
+  const facts = { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes };
+  const run = RunDirectory.create(directory, { config: experiment, facts });
+  writeParts(run, notedParts(prepared.parts));
+  const trial = { ...settings, prepared, run };
   const trainer = await createStopAgent({ seed, config: experiment.agent, problem: prepared.problem });
   try {
     const isTrained = await trainInDirectory(trainer, {
@@ -97,18 +103,6 @@ export async function runTrial(settings: TrialSettings, surroundings: Surroundin
 interface BegunTrial extends TrialSettings {
   readonly prepared: PreparedTrial;
   readonly run: RunDirectory;
-}
-
-async function begin(trial: TrialSettings, { backend, context }: Surroundings): Promise<BegunTrial> {
-  const { experiment, seed, directory } = trial;
-  const settings = { ...trial, context };
-  const prepared = await prepareTrial(trial.material ?? (await splitMaterial(settings)), settings);
-  const run = RunDirectory.create(directory, {
-    config: experiment,
-    facts: { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes },
-  });
-  writeParts(run, notedParts(prepared.parts));
-  return { ...trial, prepared, run };
 }
 
 /**
@@ -158,7 +152,7 @@ async function test(
   policy: StopPolicy,
   { region, context }: { region: ClaimRegion; context: WorkContext },
 ): Promise<StoredResult> {
-  const { parts, problem, schedule } = prepared;
+  const { parts, problem } = prepared;
   // A settled agent copies nobody, so a copy of the demonstrations says nothing about it.
   const hasClone =
     experiment.agent.algorithm !== 'settled' && problem.demonstrations.some(({ expert }) => expert !== 'misleading');
@@ -189,7 +183,7 @@ async function test(
     stopsAtFirstPost: Object.fromEntries(expertNames.map((expert) => [expert, share(of(expert))])),
     systems: systems.map(({ name, queries }) => ({ name, queries })),
     part: experiment.evaluation.part,
-    schedule,
+    schedule: scheduleOf(experiment),
     detector: prepared.detector instanceof LocalDetector ? prepared.detector.model.training.heldOut : null,
     learningCurve: null,
     unlikeTraining: unlikeTraining(parts[experiment.evaluation.part], region),

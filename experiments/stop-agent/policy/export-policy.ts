@@ -16,7 +16,6 @@ import { columnsOf, readsField } from '../../../checkpoints/policy/state-fields.
 import { checkFree, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import type { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { type JudgementSequence, judgementSequence } from '../../../experts/judgement-sequence.ts';
-import type { PrefixSchedule } from '../../../experts/prefix-schedule.ts';
 import { floatsFromBase64 } from '../../../src/base64-floats.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { diskError, InputError } from '../../../src/errors.ts';
@@ -109,7 +108,7 @@ async function bundleOfSystem(
   const { experiment: settings, ...training } = manifest.training;
   const experiment = experimentSchema.parse(settings);
   const result = readTrialResult(run, { withIntervals: true });
-  const { definition, network } = systemNamed(system, { run, agent, experiment, schedule: result.schedule });
+  const { definition, network } = systemNamed(system, { run, agent, experiment });
   const lines = goldenIn(folder);
   const judged = new Map(lines.map((line) => [line.threadId, judgedIn(line, manifest.task)]));
   const golden: ReadThread[] = [];
@@ -142,14 +141,9 @@ async function bundleOfSystem(
 /** @throws InputError for a name that is no system of the run which can be deployed */
 function systemNamed(
   system: string,
-  {
-    run,
-    agent,
-    experiment,
-    schedule,
-  }: { run: RunDirectory; agent: OpenedPolicy; experiment: Experiment; schedule: PrefixSchedule | null },
+  { run, agent, experiment }: { run: RunDirectory; agent: OpenedPolicy; experiment: Experiment },
 ): Pick<TrainedPolicy, 'definition' | 'network'> {
-  const rules = rulesOf(experiment, schedule);
+  const rules = rulesOf(experiment);
   const rule = rules.find(({ name }) => name === system);
   if (rule !== undefined) return { definition: rulePolicy(rule, experiment), network: null };
   const cloning = join(run.path, cloningFile);

@@ -13,9 +13,9 @@ import type { StopPolicy } from '../../../trainers/stop-agent/policy.ts';
 import { agentName } from '../decisions.ts';
 import type { Experiment } from '../experiment.ts';
 import { guaranteeFile, thresholdOf } from '../operating-point.ts';
-import { testedThreads, trainedThreads } from '../parts.ts';
+import { identitiesOf } from '../parts.ts';
 import type { PreparedTrial } from '../prepare.ts';
-import { type StoredResult, type TrialResult, trialResult } from '../result.ts';
+import { readTrialResult, type StoredResult, type TrialResult } from '../result.ts';
 import { judgedThread, type ReadThread } from '../scored-thread.ts';
 import { learntPolicy, seenPosts } from '../states.ts';
 import { policyFolderName } from './policy-folder.ts';
@@ -67,7 +67,7 @@ export async function writeTrainedPolicy(
     trainedClaims: region,
     experiment,
     training: { seed, step: run.trainedCheckpoint().step, hashes: { ...hashes } },
-    identities: { trained: trainedThreads(run), tested: testedThreads(run) },
+    identities: identitiesOf(run),
     golden: await goldenThreads(place.threads, { prepared, definition, local }),
     result: place.result(),
   });
@@ -78,7 +78,7 @@ function placeOf({ run, prepared }: TrainedTrial, result: StoredResult): PolicyP
   return {
     folder: join(run.path, policyFolderName),
     threads: prepared.parts[result.part],
-    result: () => trialResult(run, result, { withIntervals: 'agent' }),
+    result: () => readTrialResult(run, { withIntervals: 'agent' }, result),
   };
 }
 

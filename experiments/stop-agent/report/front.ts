@@ -183,8 +183,8 @@ export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds
         .filter((_, index) => index % thresholdStride === 1)
         .map((threshold) => ({
           name: `${variant} at ${Number(threshold.toPrecision(3))}`,
-          seeds: scored.map(({ run: { experiment, judged, result, agent }, scores }) => {
-            const queries = agentQueries({ experiment, schedule: result.schedule });
+          seeds: scored.map(({ run: { experiment, judged, agent }, scores }) => {
+            const queries = agentQueries(experiment);
             const policy = { threshold, limits: limitsOf(experiment), queries, task: taskOf(experiment) };
             const stops = judged.map((thread) => stopByScores(thread, scores.get(thread.threadId) ?? [], policy));
             return decide(agent.name, judged, stops, queries);

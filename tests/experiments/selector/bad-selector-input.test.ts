@@ -63,7 +63,7 @@ describe('threads that a selector cannot learn from', () => {
       { train: 'train.jsonl', tests: { same: 'train.jsonl' } },
       /nothing is left to train on: of the threads of .*train\.jsonl, 24 are also among the tests, .* give other threads/,
     ],
-    ['are there to test on only', { tests: { held: 'test.jsonl' } }, /data\.tests are given without data\.train/],
+    ['are there to test on only', { tests: { held: 'test.jsonl' } }, /data\.tests: given without data\.train/],
     [
       'have no known stance to learn first',
       { train: 'train.jsonl', stancePretraining: 'foreign.jsonl' },
