@@ -8,7 +8,7 @@
  *   node --import tsx benchmarks/label-choice.ts --lines lines.jsonl        prints the tables
  *
  * Threads have their first 30 posts. 600 of them are tested on, or two fifths of a small set; the others are the pool. `estimate` is
- * the cross-validated macro-F1 over the labels drawn at random, `naive` over all labels.
+ * the cross-validated macro-F1 over the labels drawn at random that had no part in the choice, `naive` over all labels.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -72,13 +72,16 @@ async function* askedInOrder(
 ): AsyncGenerator<{ thread: Thread; chosen: 'random' | 'margin' }> {
   const byId = new Map(pool.map((thread) => [thread.id, thread]));
   const order = chanceOrder(byId.keys(), seed);
-  const labelled = new Set<string>();
+  const labelled = new Map<string, 'random' | 'margin'>();
   let ranking: string[] = [];
   for (;;) {
     const open = order.filter((id) => !labelled.has(id));
     const whole = (ids: Iterable<string>) => Array.from(ids, (id) => byId.get(id)!);
     if (strategy === 'chosen' && labelled.size >= randomStart && labelled.size % learnEvery === 0) {
-      const threads = whole(labelled);
+      const start = new Set(order.slice(0, randomStart));
+      const threads = whole(
+        [...labelled].filter(([id, chosen]) => chosen === 'margin' || start.has(id)).map(([id]) => id),
+      );
       if (hasEveryLabel(threads, task)) {
         const detector = await trainLocalDetector({ threads, task, seed, options: quickOptions });
         ({ ranking } = await leastSure(whole(open), detector));
@@ -86,7 +89,7 @@ async function* askedInOrder(
     }
     const choice = nextChoice({ open, answered: labelled.size, ranking });
     if (choice === null) return;
-    labelled.add(choice.thread);
+    labelled.set(choice.thread, choice.chosen);
     yield { thread: byId.get(choice.thread)!, chosen: choice.chosen };
   }
 }
@@ -124,9 +127,11 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
     if (length === estimateAt) {
       const has = new Set(labelled.map(({ id }) => id));
       const first = [...places].find(([id]) => !has.has(id))?.[1] ?? places.size;
-      const marked = labelled.map(
-        (each): Thread => ({ ...each, chosen: (places.get(each.id) ?? 0) < first ? 'random' : 'margin' }),
-      );
+      const start = strategy === 'random' ? 0 : randomStart;
+      const marked = labelled.map((each): Thread => {
+        const place = places.get(each.id) ?? 0;
+        return { ...each, chosen: place < start ? 'start' : place < first ? 'random' : 'margin' };
+      });
       const { heldOut } = await crossValidate({ threads: marked, task, seed, detector: {}, curve: false });
       const naive =
         strategy === 'random'

@@ -54,9 +54,9 @@ function labelOptions() {
 On the page, 1 to 9 give the class, t means can't tell, s skips and u takes back the last answer. Every answer is on the disk
 before the next thread is shown, so the same command resumes after Ctrl-C or a crash.
 
-30 threads are drawn at random. Then every other one, and from 100 labels on eight of ten, are those whose class the detector is
-least sure of; the others are drawn at random. The detector learns again every ten labels. detect --train and train test on the
-labels that were drawn at random, and train on all. One thread in twenty is asked again.
+30 threads are drawn at random. Then six of ten are those whose class the detector is least sure of, and four are drawn at random.
+The detector learns again every ten labels. detect --train and train learn from all labels, and test on those that were drawn at
+random; once these are 60, not on the first 30, which chose others. One thread in twenty is asked again.
 
 Examples:
   earshot label threads.jsonl --label outcome --classes resolved,escalated
@@ -146,7 +146,7 @@ async function writeLabelled(labelling: Labelling, of: { out: string; terminal: 
   const { task } = labelling;
   const labelled = (await labelling.write(out)).filter((thread) => task.goldLabel(thread) !== null);
   const fair = labelled.filter(isFairTest).length;
-  const text = `Wrote ${out}: ${labelled.length} of ${labelling.threads.size} threads have the label ${task.name}. ${fair} of them were drawn at random, and these alone test; all train.`;
+  const text = `Wrote ${out}: ${labelled.length} of ${labelling.threads.size} threads have the label ${task.name}. ${fair} of them were drawn at random and did not choose others, and these alone test; all train.`;
   terminal.stdout.write(`${wrapped(text, { width: proseWidth(terminal) })}\n`);
   if (labelled.length < fewestLabelled)
     return void terminal.stdout.write(

@@ -15,7 +15,7 @@ const defaultFolds = 5;
 
 /**
  * Cross-validates the local detector: a detector of the other folds judges each labelled thread except those that were
- * chosen by margin. `train` with the same seed and options gives equal folds and scores.
+ * chosen by margin or chose them. `train` with the same seed and options gives equal folds and scores.
  * @throws InputError for a label with too few threads, or invalid options
  */
 export async function crossValidate(options: {

@@ -22,7 +22,7 @@ export function labelledThreads(
   return labelled;
 }
 
-/** Drops threads that were chosen by margin, because scores must not count them. */
+/** Drops threads that were chosen by margin or chose them, because scores must not count them. */
 export function fairTests<Of extends Pick<Thread, 'chosen'>>(
   labelled: readonly Of[],
   { onNote }: Pick<WorkContext, 'onNote'>,
@@ -30,7 +30,7 @@ export function fairTests<Of extends Pick<Thread, 'chosen'>>(
   const fair = labelled.filter(isFairTest);
   if (fair.length < labelled.length)
     onNote(
-      `${labelled.length - fair.length} of ${labelled.length} labelled threads were chosen by margin and are harder than others; only the other ${fair.length} test`,
+      `${labelled.length - fair.length} of ${labelled.length} labelled threads were chosen by margin, or chose them, and are harder than others; only the other ${fair.length} test`,
     );
   return fair;
 }

@@ -4,16 +4,19 @@ import { nearDuplicateAt, nearDuplicatePairs } from '../../src/data/near-duplica
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 
 /*
- * Which thread to label next: 30 at random, then those whose class the current detector is least sure of, and others at random between
- * them: every other one up to 100 labels, because a weak detector is unsure of the wrong threads, and then two of ten. "At random" means
- * the next of one order by chance of all threads, whatever was labelled by margin before. So the threads up to any place of that order
- * are a random sample of the file, and scores over them are those of new threads.
+ * Which thread to label next: 30 at random, then in every ten labels six whose class the current detector is least sure of, and four at
+ * random. "At random" means the next of one order by chance of all threads, whatever was labelled by margin before, so the threads up to
+ * any place of that order are a random sample of the file.
+ *
+ * The detector that chooses learns from the first 30 and from what it chose. Threads like those that it knows are not chosen, so a
+ * cross-validation, which leaves one of them out, finds it harder than new threads. Later random threads have no part in the choice, and
+ * scores over them are those of new threads.
  */
 
 export const randomStart = 30;
 export const learnEvery = 10;
-/** Labels up to which every other thread is drawn at random; then every fifth is. */
-const weakUntil = 100;
+/** Places in every ten labels whose thread is drawn at random. */
+const randomPlaces = [0, 3, 5, 8];
 
 export const mostPosts = 500;
 /** Threads that are judged: the first of the order, so that choosing takes seconds for any file. */
@@ -47,7 +50,7 @@ export function nextChoice(options: {
   const { open, answered, ranking } = options;
   if (open.length === 0) return null;
   const isOpen = new Set(open);
-  const isRandom = answered < randomStart || answered % (answered < weakUntil ? 2 : 5) === 0;
+  const isRandom = answered < randomStart || randomPlaces.includes(answered % 10);
   const least = isRandom ? undefined : ranking.find((id) => isOpen.has(id));
   if (least === undefined) return { thread: open[0], chosen: 'random', chance: 1 / open.length };
   return { thread: least, chosen: 'margin', chance: 1 };

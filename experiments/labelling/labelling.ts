@@ -6,7 +6,7 @@ import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { crossValidate } from '../judging/cross-validate.ts';
-import { chanceOrder, leastSure } from './choose.ts';
+import { chanceOrder, leastSure, randomStart } from './choose.ts';
 import { openLabelFile } from './label-file.ts';
 import { answersOf, threadsWithLabels } from './session.ts';
 
@@ -50,9 +50,11 @@ export function openLabelling(
     async learn(): Promise<Learnt | null> {
       const { classOf } = answersOf(file.records());
       const withLabel = labelled().filter((thread) => task.goldLabel(thread) !== null);
-      const taught = taskWith(task, { labelled: withLabel, fewest: 2 });
+      const start = new Set(order.slice(0, randomStart));
+      const choosing = withLabel.filter(({ id, chosen }) => chosen !== 'random' || start.has(id));
+      const taught = taskWith(task, { labelled: choosing, fewest: 2 });
       if (taught === null) return null;
-      const training = { threads: withLabel, task: taught, seed: file.seed, options: quickOptions };
+      const training = { threads: choosing, task: taught, seed: file.seed, options: quickOptions };
       const open = order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? [])));
       const { ranking, labels: predicted } = await leastSure(open, await trainLocalDetector(training));
       const compared = Object.keys(predicted).filter((id) => before[id] !== undefined);
@@ -78,7 +80,7 @@ export interface Learnt {
   readonly labels: number;
   /** Open threads, from the smallest margin on. */
   readonly ranking: readonly string[];
-  /** Cross-validated after all posts on the randomly drawn labels; null while they are too few. */
+  /** Cross-validated after all posts on labels that had no part in the choice; null while they are too few. */
   readonly macroF1: number | null;
   readonly tested: number;
   /** Open threads whose prediction changed since the last training, of those judged by both. */

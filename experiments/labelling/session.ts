@@ -2,7 +2,7 @@ import type { Task } from '../../src/data/task.ts';
 import { type Thread, veracities } from '../../src/data/thread.ts';
 import { cohensKappa } from '../../src/metrics/classification.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { nextChoice } from './choose.ts';
+import { nextChoice, randomStart } from './choose.ts';
 import type { LabelFile, LabelRecord } from './label-file.ts';
 
 /** The answers in a label file, without those that were undone. */
@@ -62,23 +62,28 @@ export function agreement({ all }: Answers): { threads: number; kappa: number | 
 
 /**
  * The threads with their new labels. Threads count as a random sample up to the first one in the order that was not
- * answered or skipped; later labels count as chosen by margin.
+ * answered or skipped; later labels count as chosen by margin. Once the sample is twice the start, its start only
+ * trains if others were chosen by margin.
  * @param options.order ids of all threads that had no label, in random order
  */
 export function threadsWithLabels(
   threads: readonly Thread[],
   { answers, order, task }: { answers: Answers; order: readonly string[]; task: Task },
 ): Thread[] {
-  const { classOf, skippedBy } = answers;
+  const { all, classOf, skippedBy } = answers;
   const end = order.findIndex((id) => !classOf.has(id) && !skippedBy.has(id));
-  const sample = new Set(end < 0 ? order : order.slice(0, end));
-  const isAsked = new Set(order);
+  const sample = end < 0 ? order : order.slice(0, end);
+  const hasStart = sample.length >= 2 * randomStart && all.some(({ chosen }) => chosen === 'margin');
+  const start = hasStart ? randomStart : 0;
+  const placeOf = new Map(order.map((id, place) => [id, place]));
+  const chosenAt = (place: number) => (place < start ? 'start' : place < sample.length ? 'random' : 'margin');
   return threads.map((thread) => {
-    if (!isAsked.has(thread.id)) return thread;
+    const place = placeOf.get(thread.id);
+    if (place === undefined) return thread;
     const { chosen: _, ...plain } = thread;
     const label = classOf.get(thread.id) ?? null;
     if (label === null) return task.goldLabel(thread) === null ? thread : withLabel(plain, task.name, null);
-    return { ...withLabel(plain, task.name, label), chosen: sample.has(thread.id) ? 'random' : 'margin' };
+    return { ...withLabel(plain, task.name, label), chosen: chosenAt(place) };
   });
 }
 

@@ -88,7 +88,7 @@ export async function loadCrossFitted(
   const empty = folds.findIndex(({ test }) => !test.some(isFairTest));
   if (empty >= 0)
     throw new InputError(
-      `fold ${empty + 1} of ${folds.length} has no label that was drawn at random, and those chosen by margin test nothing; label more (\`earshot label --strategy random\`), or use fewer folds (crossFitting.folds)`,
+      `fold ${empty + 1} of ${folds.length} has no label that was drawn at random, and those chosen by margin, or that chose them, test nothing; label more (\`earshot label --strategy random\`), or use fewer folds (crossFitting.folds)`,
     );
   return { ...whole, folds };
 }

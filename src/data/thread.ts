@@ -84,11 +84,9 @@ const threadFields = {
     .optional()
     .describe('labels of your own by name; null where unknown'),
   chosen: z
-    .enum(['random', 'margin'])
+    .enum(['start', 'random', 'margin'])
     .optional()
-    .describe(
-      'how `earshot label` chose it; those chosen by margin are harder than others, so they train and test nothing',
-    ),
+    .describe('how `earshot label` chose it; only a random one tests, and those of the start and by margin only train'),
   posts: z.array(postSchema).min(1, 'a thread needs at least one post, the claim'),
 };
 
@@ -191,10 +189,11 @@ export function prefixOf(thread: Thread, length: number): Prefix {
 
 /**
  * Whether a score over labelled threads may count this one. Threads chosen by margin are harder than those that a
- * detector will read. The order of a random sample was drawn before any margin, so it stays random without them.
+ * detector will read. Those of the start taught the detector that chose, and none like them was chosen, so a detector
+ * without them finds them harder than new threads, too.
  */
 export function isFairTest({ chosen }: Pick<Thread, 'chosen'>): boolean {
-  return chosen !== 'margin';
+  return chosen === undefined || chosen === 'random';
 }
 
 /** Names a thread by its id and claim, so that it is recognised when further replies have come or labels are gone. */

@@ -34,7 +34,7 @@ describe('labels that were chosen by margin', () => {
     expect(json.heldOut).toMatchObject({ threads: 15, chosen: 30 });
     const { out } = await earshot(detect, { cwd });
     expect(out.replaceAll(/\s+/g, ' ')).toContain(
-      '15 of the 45 labelled threads test, because they were drawn at random. The other 30 were chosen by margin',
+      '15 of the 45 labelled threads test, because they were drawn at random. The other 30 were chosen by margin, or chose them',
     );
   });
 
@@ -99,7 +99,7 @@ describe('labels that were chosen by margin', () => {
     const words = ['detect', 'threads.jsonl', '--detector', 'detector.json', '--at', 'all', '--json'];
     const { out, errors } = await earshot(words, { cwd });
     expect(errors).toContain(
-      '30 of 45 labelled threads were chosen by margin and are harder than others; only the other 15 test',
+      '30 of 45 labelled threads were chosen by margin, or chose them, and are harder than others; only the other 15 test',
     );
     expect(JSON.parse(out)[0].trials[0].at[0].items).toBe(15);
   });

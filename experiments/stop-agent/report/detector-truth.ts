@@ -21,7 +21,7 @@ export interface DetectorTruth {
     readonly macroF1: number;
     readonly f1: Readonly<Record<string, number>>;
   }[];
-  /** Labelled threads that are not tested, because they were chosen by margin. */
+  /** Labelled threads that are not tested, because they were chosen by margin or chose them. */
   readonly chosen: number;
   /** Threads of each label, in the first seed. */
   readonly support: Readonly<Record<string, number>>;
@@ -99,7 +99,7 @@ export function detectorTruthSections(truths: readonly DetectorTruth[]): ReportS
 export function testedInWords({ support, chosen }: DetectorTruth): string {
   if (chosen === 0) return '';
   const tested = Object.values(support).reduce((sum, count) => sum + count, 0);
-  return `${tested} of the ${tested + chosen} labelled threads test, because they were drawn at random. The other ${chosen} were chosen by margin and are harder than others: they only train.`;
+  return `${tested} of the ${tested + chosen} labelled threads test, because they were drawn at random. The other ${chosen} were chosen by margin, or chose them, and are harder than others: they only train.`;
 }
 
 export function detectorTruthTable({ readers, support }: DetectorTruth): Table {

@@ -15,7 +15,7 @@ export const heldOutSchema = z.strictObject({
   chosen: z
     .int()
     .optional()
-    .describe('labelled threads that were chosen by margin and are not tested; absent without any'),
+    .describe('labelled threads that were chosen by margin or chose them, and are not tested; absent without any'),
   support: recordOf(z.int()).describe('threads of each label'),
   systems: z.array(
     z.strictObject({
@@ -33,7 +33,7 @@ export function heldOutScores(options: {
   gold: readonly number[];
   said: Record<'all posts' | 'claim only', readonly number[]>;
   labels: readonly string[];
-  /** Labelled threads that are not tested, because they were chosen by margin. */
+  /** Labelled threads that are not tested, because they were chosen by margin or chose them. */
   chosen?: number;
 }): HeldOutScores {
   const { gold, said, labels, chosen = 0 } = options;

@@ -241,6 +241,30 @@ describe('threads with their labels', () => {
     expect(labelled.filter(isFairTest)).toHaveLength(6);
   });
 
+  it('are the start where they chose others, once as many random ones follow', () => {
+    const chosenOf = (sample: number, byMargin: number) => {
+      const file = openLabelFile(join(temporaryFolder(), 'labels.jsonl'), head);
+      const labelled = (thread: string, chosen: 'random' | 'margin') =>
+        file.append({
+          ...{ kind: 'label', thread, class: 'resolved', annotator: 'anna' },
+          time: at(0).toISOString(),
+          ...{ chosen, chance: 1 },
+        });
+      const many = Array.from({ length: 80 }, (_, index) => `t${index}`);
+      for (const id of many.slice(0, sample)) labelled(id, 'random');
+      for (const id of many.slice(80 - byMargin)) labelled(id, 'margin');
+      const threads = threadsWithLabels(
+        many.map((id) => makeThread(id, { rumor: null })),
+        { answers: answersOf(file.records()), order: many, task: taskOfLabel({ name: 'outcome', labels: classes }) },
+      );
+      return ['start', 'random', 'margin'].map((chosen) => threads.filter((thread) => thread.chosen === chosen).length);
+    };
+    expect(chosenOf(59, 5)).toEqual([0, 59, 5]);
+    expect(chosenOf(60, 5)).toEqual([30, 30, 5]);
+    expect(chosenOf(60, 0)).toEqual([0, 60, 0]);
+    expect(isFairTest({ chosen: 'start' })).toBe(false);
+  });
+
   it('have the known labels in their own fields', () => {
     const file = openLabelFile(join(temporaryFolder(), 'labels.jsonl'), {
       label: 'rumor',
