@@ -123,12 +123,10 @@ export function weightedSum(
   outcomes: readonly Pick<DiscriminatorOutcome, 'rewardWeight' | 'logits'>[],
   valuesOf: (outcome: Pick<DiscriminatorOutcome, 'rewardWeight' | 'logits'>) => Float32Array,
 ): Float32Array {
-  const parts = outcomes.map((outcome) => ({ weight: outcome.rewardWeight, values: valuesOf(outcome) }));
-  const sums = new Float32Array(parts[0].values.length);
-  for (let step = 0; step < sums.length; step++) {
-    let sum = 0;
-    for (const { weight, values } of parts) sum += weight * values[step];
-    sums[step] = sum;
+  const sums = new Float64Array(outcomes[0].logits.length);
+  for (const outcome of outcomes) {
+    const values = valuesOf(outcome);
+    for (let step = 0; step < sums.length; step++) sums[step] += outcome.rewardWeight * values[step];
   }
-  return sums;
+  return new Float32Array(sums);
 }

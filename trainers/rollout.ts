@@ -50,12 +50,9 @@ export async function collect(
   const values = new Float32Array(steps);
   for (let step = 0; step < steps; step++) {
     const place = placeOf[rows[step]];
-    logProbabilities[step] = logProbabilityOf(actions[step], stopLogProbabilities[place]);
+    const logStop = stopLogProbabilities[place];
+    logProbabilities[step] = actions[step] === STOP ? logStop : logComplement(logStop);
     values[step] = ofStates[place];
   }
   return { ...rollout, logProbabilities, values, nextValue: ofStates[placeOf[nextRow]] };
-}
-
-function logProbabilityOf(action: number, stopLogProbability: number): number {
-  return action === STOP ? stopLogProbability : logComplement(stopLogProbability);
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { NamedArrays } from '../checkpoints/tensor-file.ts';
+import type { NamedArray, NamedArrays } from '../checkpoints/tensor-file.ts';
 import { InputError } from '../src/errors.ts';
 import type { WorkContext } from '../src/work-context.ts';
 
@@ -63,5 +63,26 @@ export function valuesOf<Values>({ values }: TrainerState, schema: z.ZodType<Val
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`);
   throw new InputError(
     `the saved state is not what this trainer expects (${problems.join('; ')}); use the Earshot that wrote it, or train again`,
+  );
+}
+
+/** An array of a state, of a kind and perhaps a shape. @throws InputError where there is none */
+export function arrayOf<Kind extends NamedArray['data']>(
+  arrays: NamedArrays,
+  name: string,
+  { kind, shape }: { kind: new (length: number) => Kind; shape?: readonly number[] },
+): Kind {
+  const array = arrays[name];
+  if (!(array?.data instanceof kind)) throw missing(name);
+  if (shape !== undefined && array.shape.join(' × ') !== shape.join(' × '))
+    throw new InputError(
+      `${name} is ${array.shape.join(' × ')}, and ${shape.join(' × ')} is needed; use the same encoder, options and network sizes`,
+    );
+  return array.data;
+}
+
+export function missing(name: string): InputError {
+  return new InputError(
+    `${name} is missing. The checkpoint is not whole, or another version of Earshot wrote it; go on with that version, or train again with another --runs folder`,
   );
 }

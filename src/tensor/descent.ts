@@ -63,8 +63,7 @@ export function descent<
     options: { count: number; batches: Record<keyof Batch, Stack>; shared: Giving<Shared>; adam: AdamOptions },
   ): Promise<{ outputs: Read<At>; after: Read<After> }> => {
     const { count, shared } = options;
-    const outputs: Read<At>[] = [];
-    let after: Read<After> | null = null;
+    const parts: { outputs: Read<At>; after: Read<After> }[] = [];
     const atOnce = stepsAtOnce(count);
     for (let start = 0; start < count; start += atOnce) {
       const some = Math.min(atOnce, count - start);
@@ -74,12 +73,10 @@ export function descent<
       const adam = nextAdamSteps(state, { ...options.adam, count: some });
       const moved = await steps({ moving: state.moving, batches, shared, adam }, state.shapes);
       state.moving = moved.moving;
-      outputs.push(moved.outputs);
-      after = moved.after;
+      parts.push(moved);
       await turn();
     }
-    if (after === null) throw new Error('a descent takes at least one step');
-    return { outputs: joined(outputs), after };
+    return { outputs: joined(parts.map(({ outputs }) => outputs)), after: parts[parts.length - 1].after };
   };
 }
 

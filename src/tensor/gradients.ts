@@ -13,17 +13,16 @@ export function gradientsOf<Name extends string, Outputs extends object>(
   lossOf: (parameters: Tensors<Name>) => { loss: tf.Tensor; outputs: Outputs },
 ): { gradients: Tensors<Name>; outputs: Outputs } {
   const names = namesOf(parameters);
-  let outputs: Outputs | null = null;
+  const seen: Outputs[] = [];
   const gradients = tf.grads((...tensors: tf.Tensor[]) => {
     const result = lossOf(Object.fromEntries(names.map((name, index) => [name, tensors[index]])) as Tensors<Name>);
     for (const tensor of Object.values(result.outputs)) if (tensor instanceof tf.Tensor) tf.keep(tensor);
-    outputs = result.outputs;
+    seen.push(result.outputs);
     return result.loss;
   })(names.map((name) => parameters[name]));
-  if (outputs === null) throw new Error('the loss was not computed');
   return {
     gradients: Object.fromEntries(names.map((name, index) => [name, gradients[index]])) as Tensors<Name>,
-    outputs,
+    outputs: seen[0],
   };
 }
 

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
 import type { TaskModelState } from '../../experts/task-models/task-model.ts';
-import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { type TrainerState, valuesOf } from '../trainer.ts';
+import { arrayOf, type TrainerState, valuesOf } from '../trainer.ts';
 import { levels, type SelectorTraining } from './setup.ts';
 
 const levelSchema = z.strictObject({
@@ -63,7 +62,10 @@ export function restoreSelector(training: SelectorTraining, state: TrainerState)
   const values = valuesOf(state, valuesSchema);
   for (const level of levels) {
     const policy = training.policies[level];
-    for (const part of parts) policy[part].set(floats64(arrays, `${level}/${part}`, policy[part].length));
+    for (const part of parts) {
+      const shape = [policy[part].length];
+      policy[part].set(arrayOf(arrays, `${level}/${part}`, { kind: Float64Array, shape }));
+    }
     policy.updates = values.levels[level].updates;
     Object.assign(training.rewards[level], values.levels[level].rewards);
   }
@@ -84,13 +86,4 @@ function modelState(arrays: NamedArrays, model: (typeof modelNames)[number], jso
       : [],
   );
   return { arrays: Object.fromEntries(parts), json };
-}
-
-function floats64(arrays: NamedArrays, name: string, length: number): Float64Array {
-  const data = arrays[name]?.data;
-  if (!(data instanceof Float64Array) || data.length !== length)
-    throw new InputError(
-      `${name} has ${data?.length ?? 'no'} entries, and ${length} are needed; use the same encoder and selector options`,
-    );
-  return data;
 }

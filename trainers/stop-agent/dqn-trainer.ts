@@ -3,17 +3,9 @@ import { CONTINUE, STOP, stateRow } from '../../envs/state-table.ts';
 import { initialState, lookAhead, rollOut, type StopEnvOptions } from '../../envs/stop-env.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { actionValues, emptyMemory, remember, stopReward, updateQ } from '../dqn.ts';
-import { type Metrics, type Trainer, valuesOf } from '../trainer.ts';
+import { arrayOf, type Metrics, type Trainer, valuesOf } from '../trainer.ts';
 import { labelledRows } from './labelled-threads.ts';
-import {
-  floats32,
-  integers,
-  learnerPolicy,
-  momentsArrays,
-  networkArrays,
-  restoreNetwork,
-  smallIntegers,
-} from './network-state.ts';
+import { learnerPolicy, momentsArrays, networkArrays, restoreNetwork } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopAgentSettings } from './problem.ts';
 import { createLearner, disposeLearner } from './setup.ts';
@@ -142,15 +134,17 @@ export async function createDqn(settings: StopAgentSettings): Promise<Trainer<St
       const { arrays } = saved;
       const values = valuesOf(saved, valuesSchema);
       restoreNetwork(saved, { name: 'agent', network: agent, updates: values.updates });
-      const remembered = integers(arrays, 'memory/rows');
+      const remembered = arrayOf(arrays, 'memory/rows', { kind: Int32Array });
       const shape = [remembered.length];
       memory.rows.set(remembered);
-      memory.actions.set(smallIntegers(arrays, 'memory/actions'));
-      memory.rewards.set(floats32(arrays, { name: 'memory/rewards', shape }));
-      memory.nextRows.set(integers(arrays, 'memory/nextRows'));
+      memory.actions.set(arrayOf(arrays, 'memory/actions', { kind: Uint8Array }));
+      memory.rewards.set(arrayOf(arrays, 'memory/rewards', { kind: Float32Array, shape }));
+      memory.nextRows.set(arrayOf(arrays, 'memory/nextRows', { kind: Int32Array }));
       memory.size = remembered.length;
       memory.position = values.memoryPosition;
-      Object.assign(environmentState, values.environment, { order: integers(arrays, 'environment').slice() });
+      Object.assign(environmentState, values.environment, {
+        order: arrayOf(arrays, 'environment', { kind: Int32Array }).slice(),
+      });
       random = Random.fromState(values.random);
       rightStops = values.rightStops;
       iteration = values.iteration;

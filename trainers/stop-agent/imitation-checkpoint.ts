@@ -5,8 +5,8 @@ import type { Moments } from '../../src/tensor/normalizer.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { Discriminator } from '../discriminator.ts';
 import type { GailTraining } from '../gail.ts';
-import { type TrainerState, valuesOf } from '../trainer.ts';
-import { integers, momentsArrays, networkArrays, restoreNetwork } from './network-state.ts';
+import { arrayOf, type TrainerState, valuesOf } from '../trainer.ts';
+import { momentsArrays, networkArrays, restoreNetwork } from './network-state.ts';
 
 const valuesSchema = z.strictObject({
   iteration: z.int(),
@@ -65,12 +65,14 @@ export function restoreImitation(training: GailTraining, saved: TrainerState): v
   for (const [place, { name, discriminator }] of named(training).entries()) {
     restoreNetwork(saved, { name, network: discriminator, updates: values.updates.discriminators[place] });
     for (const expert of discriminator.experts) {
-      expert.order = integers(arrays, `pairs/${expert.name}`).slice();
+      expert.order = arrayOf(arrays, `pairs/${expert.name}`, { kind: Int32Array }).slice();
       expert.position = values.positions[expert.name];
     }
   }
   training.iteration = values.iteration;
   training.random = Random.fromState(values.random);
-  Object.assign(environmentState, values.environment, { order: integers(arrays, 'environment').slice() });
+  Object.assign(environmentState, values.environment, {
+    order: arrayOf(arrays, 'environment', { kind: Int32Array }).slice(),
+  });
   Object.assign(runningReturn, values.runningReturn);
 }

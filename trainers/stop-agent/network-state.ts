@@ -1,9 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
-import { InputError } from '../../src/errors.ts';
 import type { Optimized } from '../../src/tensor/adam.ts';
 import type { Moments } from '../../src/tensor/normalizer.ts';
-import type { TrainerState } from '../trainer.ts';
+import { arrayOf, missing, type TrainerState } from '../trainer.ts';
 import type { PolicyMatrix, StopPolicy } from './policy.ts';
 import type { StopLearner } from './setup.ts';
 
@@ -40,7 +39,7 @@ export function restoreNetwork(
   let start = 0;
   for (const part of parts)
     for (const [parameter, shape] of Object.entries(network.shapes)) {
-      all.set(floats32(arrays, { name: `${name}/${part}/${parameter}`, shape }), start);
+      all.set(arrayOf(arrays, `${name}/${part}/${parameter}`, { kind: Float32Array, shape }), start);
       start += shape[0] * shape[1];
     }
   network.moving.dispose();
@@ -67,8 +66,8 @@ export async function learnerPolicy({ agent, moments }: StopLearner): Promise<St
  */
 export function policyOfState({ arrays }: TrainerState, { actions = 2 }: { actions?: number } = {}): StopPolicy {
   const moments = {
-    mean: floats64(arrays, 'normalizer/mean'),
-    variance: floats64(arrays, 'normalizer/variance'),
+    mean: arrayOf(arrays, 'normalizer/mean', { kind: Float64Array }),
+    variance: arrayOf(arrays, 'normalizer/variance', { kind: Float64Array }),
   };
   return policyOf(arrays, { moments, actions });
 }
@@ -107,41 +106,4 @@ function corner(
   const part = new Float32Array(rows * columns);
   for (let row = 0; row < rows; row++) part.set(data.subarray(row * width, row * width + columns), row * columns);
   return { rows, columns, data: part };
-}
-
-export function floats32(
-  arrays: NamedArrays,
-  { name, shape }: { name: string; shape: readonly number[] },
-): Float32Array {
-  const array = arrays[name];
-  if (!(array?.data instanceof Float32Array)) throw missing(name);
-  if (array.shape.join(' × ') !== shape.join(' × '))
-    throw new InputError(
-      `${name} is ${array.shape.join(' × ')}, and ${shape.join(' × ')} is needed; use the same states and network sizes`,
-    );
-  return array.data;
-}
-
-export function floats64(arrays: NamedArrays, name: string): Float64Array {
-  const data = arrays[name]?.data;
-  if (!(data instanceof Float64Array)) throw missing(name);
-  return data;
-}
-
-export function integers(arrays: NamedArrays, name: string): Int32Array {
-  const data = arrays[name]?.data;
-  if (!(data instanceof Int32Array)) throw missing(name);
-  return data;
-}
-
-export function smallIntegers(arrays: NamedArrays, name: string): Uint8Array {
-  const data = arrays[name]?.data;
-  if (!(data instanceof Uint8Array)) throw missing(name);
-  return data;
-}
-
-function missing(name: string): InputError {
-  return new InputError(
-    `${name} is missing. The checkpoint is not whole, or another version of Earshot wrote it; go on with that version, or train again with another --runs folder`,
-  );
 }

@@ -217,12 +217,9 @@ class Program {
     const [axis] = axes;
     const shape = x.shape.filter((_, dimension) => !axes.includes(dimension));
     if (axes.length === 1 && x.shape[axis] <= mostTerms) {
+      const first = x.shape.map(() => 0);
       const terms = Array.from({ length: x.shape[axis] }, (_, place) =>
-        this.sliced(
-          x,
-          x.shape.map((__, dimension) => (dimension === axis ? place : 0)),
-          x.shape.with(axis, place + 1),
-        ),
+        this.sliced(x, first.with(axis, place), x.shape.with(axis, place + 1)),
       );
       return this.reshaped(
         terms.reduce((sum, term) => this.two(name, sum, term)),

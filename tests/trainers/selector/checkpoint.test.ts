@@ -123,7 +123,7 @@ describe('a checkpoint', () => {
     await save(movingTrainer({}));
     const restore = () => restored({ showDistribution: true });
     expect(restore).toThrow(InputError);
-    expect(restore).toThrow('posts/parameters has 10 entries, and 13 are needed; use the same encoder');
+    expect(restore).toThrow('posts/parameters is 10, and 13 is needed; use the same encoder');
   });
 
   it('is refused of anything that is no state of a selector', async () => {
