@@ -4,7 +4,7 @@ import { JudgementQueue, type JudgementQueueOptions } from './asking/judgement-q
 import type { Judgement } from './detector.ts';
 import type { JudgementSequence } from './judgement-sequence.ts';
 import { endsAllCalls } from './llm/failures.ts';
-import { type PrefixOptions, scheduledPrefixes, sequenceOf } from './prefix-schedule.ts';
+import { type PrefixOptions, scheduledPrefixes, sequenceOf } from './scheduled-prefixes.ts';
 
 /** Prefixes of a thread that are looked up and leased in one turn; few, so that other processes find work. */
 const AT_ONCE = 20;

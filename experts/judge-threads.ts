@@ -5,7 +5,7 @@ import { type AnnotationRow, annotationRequest } from './annotations/annotation-
 import { AnnotationTally } from './asking/annotation-tally.ts';
 import type { Judgement } from './detector.ts';
 import type { JudgementSequence } from './judgement-sequence.ts';
-import { scheduledPrefixes, sequenceOf } from './prefix-schedule.ts';
+import { scheduledPrefixes, sequenceOf } from './scheduled-prefixes.ts';
 
 /**
  * Judges the prefixes of every thread with a free detector, one after the other. Nothing is stored, because a look-up

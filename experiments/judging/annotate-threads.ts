@@ -4,7 +4,7 @@ import type { AnnotateResult } from '../../experts/annotate.ts';
 import { type AnnotationRow, annotationRequest } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
-import { scheduledPrefixes } from '../../experts/prefix-schedule.ts';
+import { scheduledPrefixes } from '../../experts/scheduled-prefixes.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { loadThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';

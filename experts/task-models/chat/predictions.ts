@@ -11,9 +11,9 @@ import type { Endpoint } from '../../llm/endpoint.ts';
 import { endsAllCalls, MalformedAnswerError, orUnreadable, UnreadableShareError } from '../../llm/failures.ts';
 import { promptLine } from '../../llm/prompt-text.ts';
 import type { TaskPrediction } from '../task-model.ts';
+import type { ChatTask } from './chat-task.ts';
 import type { ChatOptions } from './options.ts';
 import type { PredictionTally } from './prediction-tally.ts';
-import type { ChatTask } from './task-model.ts';
 import type { ChatExample } from './tuning.ts';
 
 /** An answer in a dry run, as long as a typical reason. */

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { lastLineAsked } from '../../llm/answers/verdict.ts';
 import { quotedEvidence } from '../../llm/prompt-text.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
+import type { ChatTask } from './chat-task.ts';
 import { chatOptionsShape } from './options.ts';
-import { type ChatSettings, type ChatTask, createChatTaskModel } from './task-model.ts';
+import { type ChatSettings, createChatTaskModel } from './task-model.ts';
 
 /*
  * The stance model of JSDRV (§4.1, Appendix A.1), as a language model.

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { lastLineAsked } from '../../llm/answers/verdict.ts';
 import { promptLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
+import type { ChatTask } from './chat-task.ts';
 import { chatOptionsShape } from './options.ts';
-import { type ChatSettings, type ChatTask, createChatTaskModel } from './task-model.ts';
+import { type ChatSettings, createChatTaskModel } from './task-model.ts';
 
 /*
  * The rumour verification model of JSDRV (§4.2, Appendix A.2), as a language model.
