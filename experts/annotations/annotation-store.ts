@@ -4,6 +4,7 @@ import { writeText } from '../../src/atomic-file.ts';
 import { readLines, type TextLine } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
 import { storedLine } from '../../src/json-file.ts';
+import { jsonColumn } from '../../src/sqlite-file.ts';
 import type { Judgement } from '../detector.ts';
 import {
   type AnnotationCounts,
@@ -20,7 +21,7 @@ import {
   judgementSchema,
   keyOf,
 } from './annotation-row.ts';
-import { AnnotationDatabase, jsonColumn } from './database.ts';
+import { AnnotationDatabase } from './database.ts';
 import { type LeaseTable, leaseTable } from './lease-table.ts';
 import { type LedgerRow, LedgerTable } from './ledger-table.ts';
 import { type RequestChain, requestChain } from './request-chain.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { jsonColumn } from '../../src/sqlite-file.ts';
 import type { UnreadableAnswer } from '../llm/failures.ts';
-import { type AnnotationDatabase, jsonColumn } from './database.ts';
+import type { AnnotationDatabase } from './database.ts';
 
 const answerSchema = z.object({ text: z.string(), thinking: z.string().optional(), finishReason: z.string() });
 

@@ -1,11 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import stringify from 'safe-stable-stringify';
-import { writeFileAtomically } from '../atomic-file.ts';
-import { diskError, InputError } from '../errors.ts';
-import { type EmbeddingSegment, embeddingSegment, KEY_BYTES } from './embedding-segment.ts';
+import { z } from 'zod';
+import { makeFolder } from '../atomic-file.ts';
+import { sha256OfText } from '../content-hash.ts';
+import { InputError } from '../errors.ts';
+import type { SqliteFile, SqliteForm } from '../sqlite-file.ts';
 import type { Encoder } from './encoder.ts';
 
 /** Texts between two saves, which an interruption can cost. Fixed, so that batches are the same everywhere. */
@@ -17,29 +17,43 @@ export interface EmbeddingProgress {
   readonly total: number;
 }
 
+const form: SqliteForm = {
+  name: 'embedding store',
+  applicationId: 0x4541524d,
+  version: 1,
+  tables: 'CREATE TABLE embedding (key TEXT PRIMARY KEY, vector BLOB NOT NULL)',
+  otherVersion: 'delete it, and its texts are encoded again',
+  damaged: 'delete it, and its texts are encoded again',
+};
+
+const rowSchema = z.object({
+  key: z.string(),
+  vector: z.instanceof(ArrayBuffer).transform((bytes) => new Float32Array(bytes)),
+});
+const countSchema = z.object({ count: z.number() });
+
 /**
- * Embeddings by encoder identity and text, each text encoded once. On disk they are in `<directory>/<hash of the
- * identity>/` as `identity.json` and one segment per process that wrote (see `embeddingSegment`).
+ * Embeddings by encoder identity and text, each text encoded once. They are in `<directory>/<hash of the
+ * identity>.sqlite`, which many processes may read and write. The file is open during a call only.
  */
 export class EmbeddingStore {
   /** Identifies the encoder's vectors: a SHA-256 of its identity, in hexadecimal. */
   readonly identityHash: string;
   private readonly encoder: Encoder;
-  private readonly folder: string;
-  private readonly rows = new Map<string, { readonly storage: EmbeddingSegment; readonly row: number }>();
-  private writable: { storage: EmbeddingSegment; rows: number } | null = null;
+  private readonly path: string;
   private lastCall: Promise<unknown> = Promise.resolve();
 
   private constructor({ encoder, directory }: { encoder: Encoder; directory: string }) {
     this.encoder = encoder;
-    this.identityHash = createHash('sha256').update(describe(encoder)).digest('hex');
-    this.folder = join(directory, this.identityHash.slice(0, 16));
+    this.identityHash = sha256OfText(describe(encoder));
+    this.path = join(directory, `${this.identityHash.slice(0, 16)}.sqlite`);
   }
 
-  /** Opens the store of an encoder. @throws InputError for a folder that is unusable or of another encoder */
+  /** Opens the store of an encoder. @throws InputError for a folder or a file that is unusable */
   static async open(options: { encoder: Encoder; directory: string }): Promise<EmbeddingStore> {
+    makeFolder(options.directory);
     const store = new EmbeddingStore(options);
-    await store.load();
+    await store.within(() => undefined);
     return store;
   }
 
@@ -54,8 +68,8 @@ export class EmbeddingStore {
   }
 
   /** Number of different texts that have an embedding. */
-  get size(): number {
-    return this.rows.size;
+  size(): Promise<number> {
+    return this.within((file) => file.read('SELECT count(*) AS count FROM embedding', [], countSchema)[0].count);
   }
 
   /**
@@ -65,109 +79,79 @@ export class EmbeddingStore {
    */
   embed(
     texts: readonly string[],
-    options: { onProgress?: ((progress: EmbeddingProgress) => void) | undefined } = {},
+    { onProgress }: { onProgress?: ((progress: EmbeddingProgress) => void) | undefined } = {},
   ): Promise<Float32Array> {
     // One call after another: two at once would encode shared texts twice.
-    const result = this.lastCall.then(() => this.embedNow(texts, options.onProgress));
+    const result = this.lastCall.then(() => this.within((file) => this.embedIn(file, { texts, onProgress })));
     this.lastCall = result.catch(() => undefined);
     return result;
   }
 
-  private async embedNow(
-    texts: readonly string[],
-    onProgress: ((progress: EmbeddingProgress) => void) | undefined,
+  private async embedIn(
+    file: SqliteFile,
+    of: { texts: readonly string[]; onProgress: ((progress: EmbeddingProgress) => void) | undefined },
   ): Promise<Float32Array> {
-    const keys = texts.map(textKey);
-    const missing = new Map<string, string>();
-    for (const [index, key] of keys.entries()) if (!this.rows.has(key)) missing.set(key, texts[index]);
-    const entries = [...missing];
-    for (let done = 0; done < entries.length; ) {
-      const chunk = entries.slice(done, done + CHUNK_TEXTS);
-      await this.encodeAndSave(chunk);
-      done += chunk.length;
-      onProgress?.({ done, total: entries.length });
+    const placesOf = new Map<string, number[]>();
+    for (const [place, text] of of.texts.entries()) {
+      const key = textKey(text);
+      const places = placesOf.get(key);
+      if (places === undefined) placesOf.set(key, [place]);
+      else places.push(place);
     }
-    return this.collect(keys);
+    const keys = [...placesOf.keys()];
+    const vectors = new Float32Array(of.texts.length * this.dimensions);
+    const put = (key: string, vector: Float32Array) => {
+      for (const place of placesOf.get(key) ?? []) vectors.set(vector, place * this.dimensions);
+      placesOf.delete(key);
+    };
+    for (let start = 0; start < keys.length; start += CHUNK_TEXTS) {
+      const sql = 'SELECT key, vector FROM embedding WHERE key IN (SELECT value FROM json_each(?))';
+      const chunk = JSON.stringify(keys.slice(start, start + CHUNK_TEXTS));
+      for (const { key, vector } of file.read(sql, [chunk], rowSchema)) put(key, vector);
+    }
+    const missing = Array.from(placesOf, ([key, [place]]) => ({ key, text: of.texts[place] }));
+    for (let done = 0; done < missing.length; ) {
+      const chunk = missing.slice(done, done + CHUNK_TEXTS);
+      const encoded = await this.encoded(chunk.map(({ text }) => text));
+      const vectorOf = (index: number) => encoded.subarray(index * this.dimensions, (index + 1) * this.dimensions);
+      file.transaction(() => {
+        for (const [index, { key }] of chunk.entries()) {
+          const { buffer, byteOffset, byteLength } = vectorOf(index);
+          const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+          file.write('INSERT OR IGNORE INTO embedding VALUES (?, ?)', key, bytes);
+        }
+      });
+      for (const [index, { key }] of chunk.entries()) put(key, vectorOf(index));
+      done += chunk.length;
+      of.onProgress?.({ done, total: missing.length });
+    }
+    return vectors;
   }
 
-  private async encodeAndSave(chunk: readonly (readonly [key: string, text: string])[]): Promise<void> {
-    const vectors = await this.encoder.encode(chunk.map(([, text]) => text));
+  private async encoded(texts: readonly string[]): Promise<Float32Array> {
+    const vectors = await this.encoder.encode(texts);
     const { dimensions } = this;
-    if (vectors.length !== chunk.length * dimensions)
+    if (vectors.length !== texts.length * dimensions)
       throw new Error(
-        `the encoder returned ${vectors.length} numbers for ${chunk.length} texts of ${dimensions} dimensions`,
+        `the encoder returned ${vectors.length} numbers for ${texts.length} texts of ${dimensions} dimensions`,
       );
     const bad = vectors.findIndex((value) => !Number.isFinite(value));
     if (bad >= 0)
       throw new InputError(
         `the encoder ${describe(this.encoder)} returned ${vectors[bad]} for the text ` +
-          `${JSON.stringify(chunk[Math.floor(bad / dimensions)][1])}; its model is broken or of too low a precision`,
+          `${JSON.stringify(texts[Math.floor(bad / dimensions)])}; its model is broken or of too low a precision`,
       );
-    const { storage, rows } = this.writableSegment();
+    return vectors;
+  }
+
+  private async within<T>(work: (file: SqliteFile) => T | Promise<T>): Promise<T> {
+    // Loaded on demand, because most commands encode nothing.
+    const { SqliteFile: File } = await import('../sqlite-file.ts');
+    const file = new File(this.path, form);
     try {
-      await storage.append({ keys: Buffer.from(chunk.map(([key]) => key).join(''), 'latin1'), vectors });
-    } catch (error) {
-      // The end of this segment is unknown now. Its whole rows stay readable; later rows go to a new segment.
-      this.writable = null;
-      const what = `save ${vectors.byteLength} bytes of embeddings in ${this.folder}, where the earlier ones are kept`;
-      throw diskError(error, { what });
-    }
-    for (const [index, [key]] of chunk.entries()) this.rows.set(key, { storage, row: rows + index });
-    this.writable = { storage, rows: rows + chunk.length };
-  }
-
-  private writableSegment(): { storage: EmbeddingSegment; rows: number } {
-    // A name that no other process uses.
-    const path = join(this.folder, randomUUID());
-    this.writable ??= { storage: embeddingSegment({ path, dimensions: this.dimensions }), rows: 0 };
-    return this.writable;
-  }
-
-  private async collect(keys: readonly string[]): Promise<Float32Array> {
-    const { dimensions } = this;
-    const rowsBySegment = new Map<EmbeddingSegment, { row: number; index: number }[]>();
-    for (const [index, key] of keys.entries()) {
-      const { storage, row } = this.rows.get(key)!;
-      const list = rowsBySegment.get(storage);
-      if (list === undefined) rowsBySegment.set(storage, [{ row, index }]);
-      else list.push({ row, index });
-    }
-    const result = new Float32Array(keys.length * dimensions);
-    for (const [storage, list] of rowsBySegment) {
-      list.sort((a, b) => a.row - b.row);
-      await storage.read(
-        list.map(({ row }) => row),
-        (position, vector) => result.set(vector, list[position].index * dimensions),
-      );
-    }
-    return result;
-  }
-
-  private async load(): Promise<void> {
-    const { folder } = this;
-    const path = join(folder, 'identity.json');
-    const identity = describe(this.encoder);
-    try {
-      await mkdir(folder, { recursive: true });
-      if (!existsSync(path)) writeFileAtomically(path, `${identity}\n`);
-      const saved = await readFile(path, 'utf8');
-      if (saved.trim() !== identity)
-        throw new InputError(
-          `${path} describes another encoder than this folder is for: found ${saved.trim()}, expected ${identity}; ` +
-            'delete the folder to encode its texts again',
-        );
-      const names = (await readdir(folder)).filter((name) => name.endsWith('.keys')).sort();
-      for (const name of names) {
-        const storage = embeddingSegment({
-          path: join(folder, name.slice(0, -'.keys'.length)),
-          dimensions: this.dimensions,
-        });
-        const keys = (await storage.readKeys()).toString('latin1');
-        for (let row = 0; row * KEY_BYTES < keys.length; row++)
-          this.rows.set(keys.slice(row * KEY_BYTES, (row + 1) * KEY_BYTES), { storage, row });
-      }
-    } catch (error) {
-      throw diskError(error, { what: `open the embedding store in ${folder}` });
+      return await work(file);
+    } finally {
+      file.close();
     }
   }
 }
@@ -179,5 +163,5 @@ function describe(encoder: Encoder): string {
 
 /** Hashed as UTF-16: in UTF-8, texts that were cut inside different surrogate pairs would be equal. */
 function textKey(text: string): string {
-  return createHash('sha256').update(text, 'utf16le').digest('binary').slice(0, KEY_BYTES);
+  return createHash('sha256').update(text, 'utf16le').digest('base64url').slice(0, 22);
 }

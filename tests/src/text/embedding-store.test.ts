@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { appendFile, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,15 +32,10 @@ function countingEncoder(options: { name?: string } = {}): Encoder & { asked: st
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `text ${index}`);
 
-async function onlyFolder(): Promise<string> {
-  const [folder, ...others] = await readdir(directory);
+async function onlyFile(): Promise<string> {
+  const [file, ...others] = (await readdir(directory)).filter((name) => name.endsWith('.sqlite'));
   expect(others).toEqual([]);
-  return join(directory, folder);
-}
-
-async function segments(ending: string): Promise<string[]> {
-  const folder = await onlyFolder();
-  return (await readdir(folder)).filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+  return join(directory, file);
 }
 
 function runProcess(options: { prefix: string; count: number; fileKib?: number }): Promise<{ stdout: string }> {
@@ -59,7 +54,7 @@ describe('EmbeddingStore', () => {
     expect([...(await store.embed(['bb', 'a', 'bb', '']))]).toEqual([2, 98, 1, 97, 2, 98, 0, 0]);
     expect([...(await store.embed(['', 'ccc', 'a']))]).toEqual([0, 0, 3, 99, 1, 97]);
     expect(encoder.asked).toEqual(['bb', 'a', '', 'ccc']);
-    expect(store.size).toBe(4);
+    expect(await store.size()).toBe(4);
     expect(await store.embed([])).toHaveLength(0);
   });
 
@@ -71,7 +66,7 @@ describe('EmbeddingStore', () => {
     await first.embed(texts);
     const idle: Encoder = { ...encoder, encode: () => Promise.reject(new Error('nothing should be encoded')) };
     const second = await EmbeddingStore.open({ directory, encoder: idle });
-    expect(second.size).toBe(1500);
+    expect(await second.size()).toBe(1500);
     expect(await second.embed(texts)).toEqual(await encoder.encode(texts));
     const some = [texts[1499], texts[3], texts[700], texts[3]];
     expect(await second.embed(some)).toEqual(await encoder.encode(some));
@@ -105,31 +100,26 @@ describe('EmbeddingStore', () => {
     ]);
   });
 
-  it('survives a writer that was killed at any byte', async () => {
-    const writer = await EmbeddingStore.open({ directory, encoder: countingEncoder() });
-    await writer.embed(numbered(20));
-    const [keys] = await segments('.keys');
-    const [vectors] = await segments('.f32');
-    // Rows that have no key yet, and half a row; half a key.
-    await appendFile(vectors, Buffer.alloc(8 * 3 + 5, 1));
-    await truncate(keys, 16 * 12 + 7);
+  it('leaves one whole file, which names what is wrong once it is damaged', async () => {
+    await (await EmbeddingStore.open({ directory, encoder: countingEncoder() })).embed(numbered(20));
+    const path = await onlyFile();
+    await truncate(path, 3000);
+    await expect(
+      (async () => (await EmbeddingStore.open({ directory, encoder: countingEncoder() })).embed(numbered(20)))(),
+    ).rejects.toThrow(
+      /embedding store .*sqlite.* is damaged or not an SQLite file; .*delete it, and its texts are encoded/,
+    );
+    await rm(path);
     const encoder = countingEncoder();
-    const store = await EmbeddingStore.open({ directory, encoder });
-    expect(store.size).toBe(12);
-    expect(await store.embed(numbered(20))).toEqual(await countingEncoder().encode(numbered(20)));
-    expect(encoder.asked).toEqual(numbered(20).slice(12));
-    // Keys without rows, which only a damaged disk leaves.
-    await truncate(vectors, 8 * 4 + 1);
-    const repaired = await EmbeddingStore.open({ directory, encoder: countingEncoder() });
-    expect(repaired.size).toBe(12);
-    expect(await repaired.embed(numbered(20))).toEqual(await countingEncoder().encode(numbered(20)));
+    await (await EmbeddingStore.open({ directory, encoder })).embed(numbered(20));
+    expect(encoder.asked).toHaveLength(20);
   });
 
   it('lets processes write at once', async () => {
     await Promise.all([runProcess({ prefix: 'left', count: 2000 }), runProcess({ prefix: 'right', count: 2000 })]);
     const encoder = createHashingEncoder({ dimensions: 64 });
     const store = await EmbeddingStore.open({ directory, encoder });
-    expect(store.size).toBe(4000);
+    expect(await store.size()).toBe(4000);
     const texts = ['left 0', 'right 0', 'left 1999', 'right 1999', 'right 777'];
     expect(await store.embed(texts)).toEqual(await encoder.encode(texts));
   });
@@ -137,30 +127,29 @@ describe('EmbeddingStore', () => {
   it.skipIf(process.platform === 'win32')(
     'stops with the folder and what to do when no more can be written, and keeps what it had',
     async () => {
-      // The identity is written here, as writing it resets the ignored signal.
-      await EmbeddingStore.open({ directory, encoder: createHashingEncoder({ dimensions: 64 }) });
-      // Holds two chunks of 512 rows of 256 bytes and a part of the third.
       const { stdout } = await runProcess({ prefix: 'many', count: 2000, fileKib: 300 });
-      expect(stdout).toMatch(/InputError: cannot save 131072 bytes of embeddings in .*where the earlier ones are kept/);
-      expect(stdout).toMatch(/the file would be larger than this system allows/);
-      const [vectors] = await segments('.f32');
-      expect((await stat(vectors)).size).toBe(1024 * 256);
-      const store = await EmbeddingStore.open({ directory, encoder: createHashingEncoder({ dimensions: 64 }) });
-      expect(store.size).toBe(1024);
+      expect(stdout).toMatch(/InputError: the embedding store .*sqlite: .*(?:disk|space)/);
+      const encoder = createHashingEncoder({ dimensions: 64 });
+      const store = await EmbeddingStore.open({ directory, encoder });
+      const saved = await store.size();
+      expect(saved).toBeGreaterThan(0);
+      expect(saved % 512).toBe(0);
+      const texts = Array.from({ length: 2000 }, (_, index) => `many ${index}`);
+      expect(await store.embed(texts)).toEqual(await encoder.encode(texts));
     },
   );
 
-  it('refuses a place that is no directory, a foreign identity and broken vectors', async () => {
+  it('refuses a place that is no directory, a foreign file and broken vectors', async () => {
     const file = join(directory, 'file');
     await writeFile(file, '');
     await expect(EmbeddingStore.open({ directory: file, encoder: countingEncoder() })).rejects.toThrow(
-      /cannot open the embedding store in .*file.*correct the path/,
+      /cannot make the folder .*file/,
     );
     await rm(file);
     await EmbeddingStore.open({ directory, encoder: countingEncoder() });
-    await writeFile(join(await onlyFolder(), 'identity.json'), '{}');
+    await writeFile(await onlyFile(), 'no database');
     await expect(EmbeddingStore.open({ directory, encoder: countingEncoder() })).rejects.toThrow(
-      /describes another encoder .*found \{\}, expected .*counting/,
+      /embedding store .* is damaged or not an SQLite file/,
     );
     const broken: Encoder = { ...countingEncoder(), encode: async () => Float32Array.of(1, Number.NaN) };
     await expect(

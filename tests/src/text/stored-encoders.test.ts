@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'libsql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { z } from 'zod';
 import { encoderSchema } from '../../../src/text/create-encoder.ts';
-import { KEY_BYTES } from '../../../src/text/embedding-segment.ts';
 import { storedEncoders } from '../../../src/text/stored-encoders.ts';
 import { tinyModelFiles, writeModel } from './tiny-model.ts';
 
@@ -35,7 +36,11 @@ it('keeps no hashed vectors', async () => {
 });
 
 function storedTexts(directory: string): number {
-  const [folder] = readdirSync(directory);
-  const keys = readdirSync(join(directory, folder)).filter((name) => name.endsWith('.keys'));
-  return keys.reduce((sum, name) => sum + statSync(join(directory, folder, name)).size / KEY_BYTES, 0);
+  const [file] = readdirSync(directory).filter((name) => name.endsWith('.sqlite'));
+  const database = new Database(join(directory, file));
+  const { count } = z
+    .object({ count: z.number() })
+    .parse(database.prepare('SELECT count(*) AS count FROM embedding').get());
+  database.close();
+  return count;
 }
