@@ -30,7 +30,6 @@ const rowSchema = z.object({
   key: z.string(),
   vector: z.instanceof(ArrayBuffer).transform((bytes) => new Float32Array(bytes)),
 });
-const countSchema = z.object({ count: z.number() });
 
 /**
  * Embeddings by encoder identity and text, each text encoded once. They are in `<directory>/<hash of the
@@ -65,11 +64,6 @@ export class EmbeddingStore {
   /** Everything that can change a vector. */
   get encoderIdentity(): Encoder['identity'] {
     return this.encoder.identity;
-  }
-
-  /** Number of different texts that have an embedding. */
-  size(): Promise<number> {
-    return this.within((file) => file.read('SELECT count(*) AS count FROM embedding', [], countSchema)[0].count);
   }
 
   /**
