@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Random } from '../../src/tensor/random.ts';
 import { CallFailure, failureOfStatus } from '../llm/call-failure.ts';
@@ -70,30 +70,26 @@ export async function fetchJson<T>(options: {
     return await withRetries({ attempt, policy: retry, random, signal });
   } catch (error) {
     if (!(error instanceof RetriesEndedError)) throw error;
-    const { failure, attempts } = error;
-    const where = `${service} (${url.origin}${url.pathname})`;
-    const status = failure.status === null ? '' : ` with status ${failure.status}`;
-    if (failure.kind === 'redirect')
-      throw new ProviderError(
-        `${where} ${failure.message}; a key follows no redirect to another host: if you trust it, make it the baseURL`,
-      );
-    if (failure.kind === 'key' || failure.kind === 'forbidden')
-      throw new ProviderError(`${where} refused the request${status}: ${failure.message}; ${keyAdvice}`);
-    if (failure.kind === 'quota')
-      throw new ProviderError(`${where} has no quota or credit left: ${failure.message}; top it up, then run again`);
-    const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
-    throw new ProviderError(
-      `${where} failed${status} ${tried}: ${failure.message}; ` +
-        (failure.isRetryable
-          ? 'run again later: what was found is kept'
-          : 'check its baseURL and options in the configuration'),
-    );
+    throw new ProviderError(`${service} (${url.origin}${url.pathname}) ${failedInWords(error, keyAdvice)}`);
   }
+}
+
+function failedInWords({ failure, attempts }: RetriesEndedError, keyAdvice: string): string {
+  const { kind, message } = failure;
+  const status = failure.status === null ? '' : ` with status ${failure.status}`;
+  if (kind === 'redirect')
+    return `${message}; a key follows no redirect to another host: if you trust it, make it the baseURL`;
+  if (kind === 'key' || kind === 'forbidden') return `refused the request${status}: ${message}; ${keyAdvice}`;
+  if (kind === 'quota') return `has no quota or credit left: ${message}; top it up, then run again`;
+  const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
+  const remedy = failure.isRetryable
+    ? 'run again later: what was found is kept'
+    : 'check its baseURL and options in the configuration';
+  return `failed${status} ${tried}: ${message}; ${remedy}`;
 }
 
 /** An address below a configured base, with or without a slash at its end. */
 export function serviceUrl(baseURL: string, options: { path: string; query: Readonly<Record<string, string>> }): URL {
-  if (!URL.canParse(baseURL)) throw new InputError(`${baseURL} is not an http(s) address`);
   const url = new URL(baseURL);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}${options.path}`;
   for (const [name, value] of Object.entries(options.query)) url.searchParams.set(name, value);
