@@ -90,9 +90,7 @@ async function report(error: unknown, { stderr, words }: Terminal): Promise<numb
         ? `${error.message}; give the same command again to go on`
         : 'stopped; the same command begins anew';
     stderr.write(`earshot: ${what}\n`);
-  } else if (error instanceof GuaranteeViolated) {
-    stderr.write(`earshot: ${error.message}\n`);
-  } else if (error instanceof InputError || error instanceof ProviderError) {
+  } else if (error instanceof GuaranteeViolated || error instanceof InputError || error instanceof ProviderError) {
     stderr.write(`earshot: ${error.message}\n`);
     const { QuotaSpentError } = await import('../../experts/llm/failures.ts');
     const { commandLineOf } = await import('./option-values.ts');

@@ -10,12 +10,6 @@ export function collect(value: string, previous: string[]): string[] {
   return [...previous, value];
 }
 
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isInteger(value)) throw new InvalidArgumentError('It must be a whole number.');
-  return value;
-}
-
 export function seed(text: string): number {
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
     throw new InvalidArgumentError('A seed is a whole number from 0 up, such as 1.');
@@ -27,19 +21,6 @@ export function seeds(text: string): number[] {
   return text.split(',').map((part) => seed(part.trim()));
 }
 
-export function positiveInteger(text: string): number {
-  const value = wholeNumber(text);
-  if (value < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
-  return value;
-}
-
-/** Parses a port; 0 means any free one. */
-export function port(text: string): number {
-  const value = wholeNumber(text);
-  if (value < 0 || value > 65_535) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
-  return value;
-}
-
 function numberThat(isValid: (value: number) => boolean, message: string) {
   return (text: string): number => {
     const value = Number(text);
@@ -48,6 +29,15 @@ function numberThat(isValid: (value: number) => boolean, message: string) {
   };
 }
 
+export const positiveInteger = numberThat(
+  (value) => Number.isInteger(value) && value >= 1,
+  'It must be a whole number above 0.',
+);
+/** Parses a port; 0 means any free one. */
+export const port = numberThat(
+  (value) => Number.isInteger(value) && value >= 0 && value <= 65_535,
+  'It must be a whole number from 0 to 65535.',
+);
 export const number = numberThat((value) => !Number.isNaN(value), 'It must be a number.');
 export const amount = numberThat((value) => value > 0, 'It must be a number above 0.');
 export const hours = numberThat((value) => value >= 0, 'It must be a number of hours from 0 up.');

@@ -7,8 +7,8 @@ import { pricesSchema } from '../../experts/llm/cost/prices.ts';
 import { retrySchema } from '../../experts/llm/sending/retry.ts';
 import { type JudgingTask, loadJudgingTask, shippedTasks } from '../../experts/tasks/task-file.ts';
 import { checkedConfig } from './config-problems.ts';
+import { readYamlMap } from './experiment-file.ts';
 import { isPlainObject, type PlainObject } from './overrides.ts';
-import { readYamlMap } from './yaml-map.ts';
 
 export const maxOutputTokensSchema = z
   .int()

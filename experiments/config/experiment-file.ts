@@ -1,15 +1,16 @@
 import { existsSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { refuseTable } from '../../src/data/thread-file.ts';
-import { InputError } from '../../src/errors.ts';
-import { missingPathWith } from '../../src/missing-path.ts';
+import { diskError, InputError } from '../../src/errors.ts';
+import { missingPath, missingPathWith } from '../../src/missing-path.ts';
 import { seedSchema } from '../../src/seed.ts';
 import { quoted } from '../../src/shell-words.ts';
+import { parseYaml } from '../../src/yaml.ts';
 import { isPlainObject, mergeDeep, overrideOf, type PlainObject } from './overrides.ts';
-import { readYamlMap } from './yaml-map.ts';
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
 
@@ -116,4 +117,20 @@ function refuseData(path: string): void {
     throw new InputError(
       `${path} holds threads, and an experiment file is needed: \`earshot init ${quoted(path)}\` asks what you want and writes one`,
     );
+}
+
+/**
+ * The map in a YAML file of any kind, without defaults.
+ * @param options.what the kind of file, such as "experiment"
+ * @param options.holds the content of its map
+ * @throws InputError for an unreadable file or other content
+ */
+export async function readYamlMap(path: string, options: { what: string; holds: string }): Promise<PlainObject> {
+  if (!existsSync(path)) throw new InputError(missingPath(path, (other) => /\.ya?ml$/i.test(other)));
+  const text = await readFile(path, 'utf8').catch((error) => {
+    throw diskError(error, { what: `read the ${options.what} ${path}` });
+  });
+  const value = parseYaml(text, `${path} is`);
+  if (isPlainObject(value)) return value;
+  throw new InputError(`${path} must hold a map ${options.holds}`);
 }

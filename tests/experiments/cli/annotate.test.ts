@@ -38,7 +38,9 @@ describe('annotate', () => {
       expect((await earshot([...judge, '--schedule', which], { cwd })).errors).toContain(
         'Write it as every, step:5 (1 post, then every fifth) or geometric:1.5',
       );
-    expect((await earshot([...judge, '--max-posts', 'x'], { cwd })).errors).toContain('It must be a whole number.');
+    expect((await earshot([...judge, '--max-posts', 'x'], { cwd })).errors).toContain(
+      'It must be a whole number above 0.',
+    );
     await saveDetector(cwd, saved);
     const bad = await earshot(['annotate', 'bad.jsonl', ...judge.slice(2)], { cwd });
     expect(bad.code).toBe(1);

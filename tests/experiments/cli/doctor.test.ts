@@ -51,7 +51,7 @@ it('refuses a backend that is not known and a width that is no number', async ()
   expect(unknown.errors).toContain('Allowed choices are xla, tensorflow, onnx, wasm, cpu.');
   const wrong = await earshot(['doctor', '--dimensions', 'wide'], { cwd });
   expect(wrong.code).toBe(1);
-  expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number.");
+  expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number above 0.");
 });
 
 it('names a GPU that is there, and the command that installs what uses it', async () => {
