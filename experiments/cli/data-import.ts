@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typin
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
 import type { TableImportOptions } from '../../src/data/importers/table/columns.ts';
 import { optionOf, type TableColumns, type TableField, tableFields } from '../../src/data/importers/table/columns.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { isLabelled, type Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { present } from '../../src/present.ts';
 import { maxLineOption } from './max-line-option.ts';
@@ -72,8 +72,7 @@ async function importToFile(
   const skipped = collectSkipped(terminal);
   const notes: string[] = [];
   const doubts: string[] = [];
-  const counts = { threads: 0, posts: 0 };
-  const without = { labels: 0, times: 0, someTimes: 0 };
+  const tally = { ...emptyTally };
   const threads = importThreads(format, {
     paths: options.paths,
     sort: options.sort,
@@ -89,9 +88,10 @@ async function importToFile(
     onNote: (note) => notes.push(note),
     onWarning: (warning) => doubts.push(warning),
   });
-  await writeThreads(options.out, counted(threads, { counts, without, terminal }));
+  await writeThreads(options.out, counted(threads, { tally, terminal }));
   skipped.report();
-  const warnings = [...doubts, ...warningsOf(counts, without)];
+  const warnings = [...doubts, ...warningsOf(tally)];
+  const counts = { threads: tally.threads, posts: tally.posts };
   if (options.json) {
     const summary = { format, out: options.out, ...counts, skipped: skipped.count(), notes, warnings };
     printJson(terminal, summary);
@@ -140,52 +140,41 @@ function addLabel(text: string, labels: Record<string, string>): Record<string, 
   return { ...labels, [value]: text.slice(place + 1) };
 }
 
-interface Counts {
-  threads: number;
-  posts: number;
-}
-
-interface Without {
-  labels: number;
-  times: number;
-  someTimes: number;
-}
-
-function isLabelled({ rumor, veracity, labels }: Thread): boolean {
-  return rumor !== null || veracity !== null || Object.values(labels ?? {}).some((label) => label !== null);
-}
+/** Threads that were read, and those that lack something. */
+const emptyTally = { threads: 0, posts: 0, unlabelled: 0, untimed: 0, partlyTimed: 0 };
+type Tally = typeof emptyTally;
 
 /** Names the missing fields and their consequences. */
-function warningsOf({ threads }: Counts, without: Without): string[] {
+function warningsOf({ threads, unlabelled, untimed, partlyTimed }: Tally): string[] {
   const of = (count: number) => (count === threads ? 'no thread has' : `${count} of ${threads} threads lack`);
   return present([
-    without.labels > 0 &&
-      `${of(without.labels)} a label: ${without.labels === threads ? 'nothing can be trained or tested on them, but a trained policy can decide them' : 'they can calibrate a guarantee and train a policy, but neither train a detector nor test'}`,
-    without.times > 0 &&
-      `${of(without.times)} times: replies keep the order of the file, which must be the order in time; rules and delays in hours are left out`,
-    without.someTimes > 0 &&
-      `${without.someTimes} of ${threads} threads lack some of their times: a post without a time stays behind the one before it, the others are put in the order of time, and its delay in hours is not known`,
+    unlabelled > 0 &&
+      `${of(unlabelled)} a label: ${unlabelled === threads ? 'nothing can be trained or tested on them, but a trained policy can decide them' : 'they can calibrate a guarantee and train a policy, but neither train a detector nor test'}`,
+    untimed > 0 &&
+      `${of(untimed)} times: replies keep the order of the file, which must be the order in time; rules and delays in hours are left out`,
+    partlyTimed > 0 &&
+      `${partlyTimed} of ${threads} threads lack some of their times: a post without a time stays behind the one before it, the others are put in the order of time, and its delay in hours is not known`,
   ]);
 }
 
-/** The total is unknown until all is read, so there is no bar, only a line every five seconds. */
+const tellEveryMs = 5000;
+
+/** Counts into the tally. The total is unknown until all is read, so progress is a line now and then. */
 async function* counted(
   threads: AsyncIterable<Thread>,
-  { counts, without, terminal }: { counts: Counts; without: Without; terminal: Terminal },
+  { tally, terminal }: { tally: Tally; terminal: Terminal },
 ): AsyncGenerator<Thread> {
-  const startedMs = performance.now();
-  let toldMs = startedMs;
+  let toldMs = performance.now();
   for await (const thread of threads) {
-    counts.threads++;
-    counts.posts += thread.posts.length;
-    if (!isLabelled(thread)) without.labels++;
-    if (thread.posts.every(({ time }) => time === null)) without.times++;
-    else if (thread.posts.some(({ time }) => time === null)) without.someTimes++;
-    const nowMs = performance.now();
-    if (nowMs - toldMs > 5000) {
-      const rate = ((counts.threads * 1000) / (nowMs - startedMs)).toFixed(0);
-      terminal.stderr.write(`importing: ${counts.threads} threads, ${counts.posts} posts · ${rate} threads/s\n`);
-      toldMs = nowMs;
+    const timed = thread.posts.filter(({ time }) => time !== null).length;
+    tally.threads++;
+    tally.posts += thread.posts.length;
+    if (!isLabelled(thread)) tally.unlabelled++;
+    if (timed === 0) tally.untimed++;
+    else if (timed < thread.posts.length) tally.partlyTimed++;
+    if (performance.now() - toldMs > tellEveryMs) {
+      terminal.stderr.write(`importing: ${tally.threads} threads, ${tally.posts} posts\n`);
+      toldMs = performance.now();
     }
     yield thread;
   }

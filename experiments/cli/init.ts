@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Command, Option } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
-import { isFairTest, type Thread } from '../../src/data/thread.ts';
+import { isFairTest, isLabelled, type Thread } from '../../src/data/thread.ts';
 import { loadThreads, refuseTable } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestOnAverage } from '../../src/metrics/conformal-risk-control.ts';
@@ -12,14 +12,7 @@ import { present } from '../../src/present.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { experimentText, goals } from '../init/experiment-text.ts';
-import {
-  areUnlabelled,
-  countsInWords,
-  fewestLabelled,
-  foundIn,
-  labelCommandFor,
-  readsTimes,
-} from '../init/found-threads.ts';
+import { countsInWords, fewestLabelled, foundIn, labelCommandFor, readsTimes } from '../init/found-threads.ts';
 import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import { answersTo } from './init-answers.ts';
@@ -123,7 +116,7 @@ async function init(argument: string | undefined, options: InitOptions & { termi
       },
     });
     const threads = await loadThreads(path, { skipInvalid, onSkipped: (line) => stderr.write(`${line}\n`) });
-    if (areUnlabelled(threads)) {
+    if (!threads.some(isLabelled)) {
       stdout.write(labelFirst(path, { threads: threads.length, width: proseWidth(terminal) }));
       return;
     }

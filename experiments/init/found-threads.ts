@@ -39,13 +39,6 @@ export function foundIn(threads: readonly Thread[], path: string) {
   return { description: describeThreads(threads), tasks: usable };
 }
 
-/** True if no thread has a label, so that labelling comes first. */
-export function areUnlabelled(threads: readonly Thread[]): boolean {
-  return threads.every(({ rumor, veracity, labels = {} }) =>
-    [rumor, veracity, ...Object.values(labels)].every((value) => value === null),
-  );
-}
-
 /** The command that labels threads. @param task null if no label has a name yet */
 export function labelCommandFor(path: string, task: string | null): string {
   return `earshot label ${quoted(path)} ${task === null ? '--label outcome --classes resolved,escalated' : `--label ${quoted(task)}`}`;

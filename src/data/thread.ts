@@ -187,6 +187,11 @@ export function prefixOf(thread: Thread, length: number): Prefix {
   return { threadId: thread.id, posts: thread.posts.slice(0, length) };
 }
 
+/** True for a thread with any label. */
+export function isLabelled({ rumor, veracity, labels = {} }: Thread): boolean {
+  return [rumor, veracity, ...Object.values(labels)].some((label) => label !== null);
+}
+
 /**
  * Whether a score over labelled threads may count this one. Threads chosen by margin are harder than those that a
  * detector will read. Those of the start taught the detector that chose, and none like them was chosen, so a detector
