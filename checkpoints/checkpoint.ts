@@ -44,15 +44,14 @@ export function loadCheckpoint<State>(
 ): Checkpoint<State> {
   const file = readTensorFile(path);
   const { earshot, kind, formatVersion, state } = file.metadata;
-  if (earshot !== 'checkpoint')
-    throw new InputError(
-      `${path} holds tensors but is not a checkpoint of Earshot; give a file from a run's checkpoints/`,
-    );
-  if (formatVersion !== String(expected.formatVersion))
+  const isCheckpoint = earshot === 'checkpoint';
+  if (isCheckpoint && formatVersion !== String(expected.formatVersion))
     throw notOurs(path, `format ${formatVersion} of ${kind}, and this version reads ${expected.formatVersion}`);
   if (kind !== expected.kind)
     throw new InputError(
-      `${path} is a checkpoint of kind ${JSON.stringify(kind)}, and ${JSON.stringify(expected.kind)} is needed; give one of a run of that kind`,
+      isCheckpoint
+        ? `${path} is a checkpoint of kind ${JSON.stringify(kind)}, and ${JSON.stringify(expected.kind)} is needed; give one of a run of that kind`
+        : `${path} holds tensors but is not a checkpoint of Earshot; give a file from a run's checkpoints/`,
     );
   return {
     kind: expected.kind,

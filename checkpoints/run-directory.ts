@@ -65,14 +65,12 @@ export class RunDirectory {
   /** Opens a run that was started before. @throws InputError for a folder without a config.json */
   static open(path: string): RunDirectory {
     const run = new RunDirectory(path);
-    if (!existsSync(path)) throw new InputError(missingRun(path));
-    if (!existsSync(run.file('config.json'))) {
-      const below = firstRunBelow(path, 2);
-      throw new InputError(
-        `${path} is no run directory: it has no config.json; give ${below === null ? 'the folder that a training made' : `a run that it holds, such as ${below}`}`,
-      );
-    }
-    return run;
+    if (existsSync(run.file('config.json'))) return run;
+    const below = firstRunBelow(path, 2);
+    const remedy = below === null ? 'the folder that a training made' : `a run that it holds, such as ${below}`;
+    throw new InputError(
+      existsSync(path) ? `${path} is no run directory: it has no config.json; give ${remedy}` : missingRun(path),
+    );
   }
 
   /** The path of the run's metrics, for `openMetricsLog`. */
@@ -138,9 +136,8 @@ export class RunDirectory {
     );
   }
 
-  /** Deletes all but the newest `keepLast` checkpoints. @throws InputError for `keepLast` below 1 */
+  /** Deletes all but the newest `keepLast` checkpoints, at least 1. */
   pruneCheckpoints({ keepLast }: { keepLast: number }): void {
-    if (!(keepLast >= 1)) throw new InputError(`keepLast is ${keepLast}; a run keeps at least its last checkpoint`);
     for (const step of this.checkpointSteps().slice(0, -keepLast)) rmSync(this.checkpointPath(step), { force: true });
   }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { diskError, InputError } from '../src/errors.ts';
+import { jsonOrUndefined } from '../src/json.ts';
 
 export type NamedArrays = Readonly<Record<string, NamedArray>>;
 /** An array of as many numbers as its shape says, row-major; a scalar has the shape []. */
@@ -20,7 +21,7 @@ const tensorSchema = z.strictObject({
   shape: z.array(dimension),
   data_offsets: z.tuple([dimension, dimension]),
 });
-const metadataSchema = z.record(z.string(), z.string());
+const headerSchema = z.object({ __metadata__: z.record(z.string(), z.string()) }).catchall(tensorSchema);
 
 /** Every header starts like this, so that the digest's position is known. It is blank while the file is hashed. */
 const headerStart = '{"__metadata__":{"sha256":"';
@@ -109,19 +110,14 @@ function dtypeOf(name: string, { shape, data }: NamedArray): (typeof dtypeNames)
 }
 
 function parseHeader(path: string, text: string) {
-  const broken = `${path} is corrupt: its header cannot be read; delete it to go on from the checkpoint before`;
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw new InputError(broken, { cause: error });
-  }
-  const parsed = z.looseObject({ __metadata__: metadataSchema }).safeParse(json);
-  if (!parsed.success) throw new InputError(broken, { cause: parsed.error });
+  const parsed = headerSchema.safeParse(jsonOrUndefined(text));
+  if (!parsed.success)
+    throw new InputError(
+      `${path} is corrupt: its header cannot be read; delete it to go on from the checkpoint before`,
+      { cause: parsed.error },
+    );
   const { __metadata__: metadata, ...entries } = parsed.data;
-  const tensors = z.record(z.string(), tensorSchema).safeParse(entries);
-  if (!tensors.success) throw new InputError(broken, { cause: tensors.error });
-  return { metadata, tensors: Object.entries(tensors.data).map(([name, tensor]) => ({ name, ...tensor })) };
+  return { metadata, tensors: Object.entries(entries).map(([name, tensor]) => ({ name, ...tensor })) };
 }
 
 function readWhole(path: string): Buffer {

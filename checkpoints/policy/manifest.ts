@@ -149,11 +149,12 @@ async function checkDigest(
   bytes: Uint8Array,
   { name, sha256 }: { name: string; sha256: string | undefined },
 ): Promise<void> {
-  if (sha256 === undefined) throw new InputError(`${name} is not listed in the manifest; export the bundle again`);
   const actual = await sha256Hex(bytes);
   if (actual !== sha256)
     throw new InputError(
-      `${name} was changed after the export: its SHA-256 is ${actual}, and the manifest says ${sha256}; copy the bundle again`,
+      sha256 === undefined
+        ? `${name} is not listed in the manifest; export the bundle again`
+        : `${name} was changed after the export: its SHA-256 is ${actual}, and the manifest says ${sha256}; copy the bundle again`,
     );
 }
 
@@ -204,12 +205,10 @@ export function fetcherOf(folder: URL | string): ReadFile {
       throw new InputError(`${folder} is no address; give one, or { read }, which gives the bytes of a file`);
     // Without the slash, the file name would replace the last part of the folder's address.
     const address = new URL(name, String(folder).replace(/\/?(?=$|[?#])/, '/'));
-    const response = await fetch(address).catch((error: unknown) => {
-      throw new InputError(`${address} cannot be fetched: ${error}`);
-    });
-    if (!response.ok)
-      throw new InputError(`${address} cannot be read (status ${response.status}); give the folder of a bundle`);
-    return response.arrayBuffer();
+    const response = await fetch(address).catch(String);
+    if (typeof response !== 'string' && response.ok) return response.arrayBuffer();
+    const problem = typeof response === 'string' ? response : `status ${response.status}`;
+    throw new InputError(`${address} cannot be fetched: ${problem}; give the folder of a bundle`);
   };
 }
 

@@ -17,12 +17,18 @@ export interface PolicyPost {
 /** @throws InputError for a post without a text, or with an invalid time */
 export function postOf(post: string | PolicyPost): PolicyPost {
   if (typeof post === 'string') return { text: post };
-  if (typeof post?.text !== 'string') throw new InputError(`a post must have a text; found ${JSON.stringify(post)}`);
+  const problem = problemOf(post);
+  if (problem !== null) throw new InputError(problem);
+  return post;
+}
+
+/** Callers without types may give anything. */
+function problemOf(post: PolicyPost): string | null {
+  if (typeof post?.text !== 'string') return `a post must have a text; found ${JSON.stringify(post)}`;
   const { time = null } = post;
   const otherwise = 'is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out';
   const problem = time === null ? null : timeProblem(time, otherwise);
-  if (problem !== null) throw new InputError(`${JSON.stringify(time)} ${problem}`);
-  return post;
+  return problem === null ? null : `${JSON.stringify(time)} ${problem}`;
 }
 
 /** A detector's output for a prefix. */

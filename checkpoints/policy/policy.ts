@@ -227,19 +227,9 @@ function threadSources({ task, fields, queries }: PolicyDefinition, sources: Pol
   async function query(posts: readonly PolicyPost[], length: number): Promise<DetectorOutput> {
     const cached = outputs.get(length);
     if (cached !== undefined) return cached;
-    if (detector === undefined) throw new InputError(needsDetector);
-    const output = await detector(posts.slice(0, length));
+    const output = await atHand(detector, needsDetector)(posts.slice(0, length));
     outputs.set(length, output);
     return output;
-  }
-  async function embeddingOf({ text }: PolicyPost) {
-    if (sources.embed === null)
-      throw new InputError('this policy embeds posts, and its encoder is not at hand; give `embed`');
-    return sources.embed([text]);
-  }
-  async function studentOf(post: PolicyPost) {
-    if (student === undefined) throw new InputError('this policy reads a student, and that is not at hand');
-    return student(post);
   }
   return {
     hasDetector: detector !== undefined,
@@ -252,13 +242,20 @@ function threadSources({ task, fields, queries }: PolicyDefinition, sources: Pol
       return {
         hours,
         judgement: isQueried(posts.length) ? seenJudgement(await query(posts, posts.length), task.labels) : null,
-        embedding: reads('posts') ? await embeddingOf(post) : null,
-        student: readsStudent ? await studentOf(post) : null,
+        embedding: reads('posts') ? await atHand(sources.embed, needsEncoder)([post.text]) : null,
+        student: readsStudent ? await atHand(student, needsStudent)(post) : null,
       };
     },
   };
 }
 
+function atHand<Source>(source: Source | null | undefined, problem: string): Source {
+  if (source === null || source === undefined) throw new InputError(problem);
+  return source;
+}
+
+const needsEncoder = 'this policy embeds posts, and its encoder is not at hand; give `embed`';
+const needsStudent = 'this policy reads a student, and that is not at hand';
 const needsDetector =
   'this policy queries its detector while it reads, and none is at hand; give `judge` to loadPolicy, or name a detector file';
 

@@ -63,7 +63,6 @@ export const fieldNames = [
 ] as const;
 export type FieldName = (typeof fieldNames)[number];
 
-/** @throws Error for the field `posts` without its settings */
 export function stateFields(names: readonly FieldName[], settings: FieldSettings): StateField[] {
   return names.map((name) => ({ name, ...definitions[name](settings) }));
 }
@@ -94,8 +93,7 @@ const pooledInWords = {
 
 const definitions: Readonly<Record<FieldName, (settings: FieldSettings) => Omit<StateField, 'name'>>> = {
   posts({ posts }) {
-    if (posts === null) throw new Error('the field "posts" needs an embedding');
-    const { dimensions, pooling, continued } = posts;
+    const { dimensions, pooling, continued } = posts!;
     return {
       count: dimensions,
       meaning: `${pooledInWords[pooling]}; after the first post, the embedding of the text of the previous action is added`,

@@ -106,19 +106,21 @@ export function checkFree(folder: string, { force = false }: { force?: boolean }
   } catch (error) {
     throw diskError(error, { what: `write a bundle to ${folder}` });
   }
-  if (present.length === 0) return;
-  const bundled = filesOfBundle(folder);
+  const problem = present.length === 0 ? null : problemOf(present, { bundled: filesOfBundle(folder), force });
+  if (problem !== null) throw new InputError(`${folder} ${problem}`);
+}
+
+function problemOf(
+  present: readonly string[],
+  { bundled, force }: { bundled: ReadonlySet<string> | null; force: boolean },
+): string | null {
   if (bundled === null)
-    throw new InputError(
-      `${folder} is not empty (${present.slice(0, 3).join(', ')}); choose a new folder, or delete this one`,
-    );
-  if (!force)
-    throw new InputError(`${folder} holds a bundle already; write over it with --force, or choose a new folder`);
+    return `is not empty (${present.slice(0, 3).join(', ')}); choose a new folder, or delete this one`;
+  if (!force) return 'holds a bundle already; write over it with --force, or choose a new folder';
   const others = present.filter((name) => !bundled.has(name));
-  if (others.length > 0)
-    throw new InputError(
-      `${folder} holds a bundle and ${others.slice(0, 3).join(', ')} beside it, which --force would delete; move that away, or choose a new folder`,
-    );
+  return others.length === 0
+    ? null
+    : `holds a bundle and ${others.slice(0, 3).join(', ')} beside it, which --force would delete; move that away, or choose a new folder`;
 }
 
 /** The names of the files of a bundle of any version; null for a folder without one. */

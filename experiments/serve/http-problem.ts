@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
@@ -101,23 +102,18 @@ export function jsonBodies(app: Pick<FastifyInstance, 'removeAllContentTypeParse
   );
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
 /**
  * The value of a body; undefined for an empty one, because many clients announce JSON with every request.
  * @throws HttpProblem (400) for text that is not UTF-8, which would be decided with other characters, or not JSON
  */
 function jsonBody(body: Buffer): unknown {
   if (body.length === 0) return undefined;
-  let text: string;
-  try {
-    text = utf8.decode(body);
-  } catch {
-    throw new HttpProblem(400, 'the body is not UTF-8, which JSON is written in', { field: 'body' });
-  }
-  const value = jsonOrUndefined(text);
-  if (value === undefined) throw new HttpProblem(400, 'the body is not JSON', { field: 'body' });
-  return value;
+  const isText = isUtf8(body);
+  const value = isText ? jsonOrUndefined(new TextDecoder().decode(body)) : undefined;
+  if (value !== undefined) return value;
+  throw new HttpProblem(400, isText ? 'the body is not JSON' : 'the body is not UTF-8, which JSON is written in', {
+    field: 'body',
+  });
 }
 
 /** Converts any error into the answer for the caller. */
@@ -140,14 +136,11 @@ export function problemOf(
     return new HttpProblem(400, `${field}: ${message}`, { field });
   }
   if (statusCode === 413) return bodyTooLarge(mostBytes);
-  if (statusCode === 415)
-    return new HttpProblem(415, 'the body must be JSON, with the content type application/json', {
-      field: 'content-type',
-    });
-  if (error.code?.startsWith('FST_ERR_CTP') === true)
-    return new HttpProblem(400, 'the body is not JSON', { field: 'body' });
-  if (statusCode === 414)
-    return new HttpProblem(414, `the address is too long; the id of a thread has at most ${longestId} characters`);
-  if (statusCode < 500) return new HttpProblem(statusCode, error.message);
-  return new HttpProblem(500, 'this is a defect of the server; its log names the place');
+  const messages: Readonly<Record<number, string>> = {
+    414: `the address is too long; the id of a thread has at most ${longestId} characters`,
+    415: 'the body must be JSON, with the content type application/json',
+  };
+  const message = statusCode < 500 ? error.message : 'this is a defect of the server; its log names the place';
+  const field = statusCode === 415 ? 'content-type' : null;
+  return new HttpProblem(Math.min(statusCode, 500), messages[statusCode] ?? message, { field });
 }

@@ -2,6 +2,7 @@ import {
   closeSync,
   existsSync,
   fdatasyncSync,
+  mkdirSync,
   openSync,
   readFileSync,
   truncateSync,
@@ -10,7 +11,6 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
-import { makeFolder } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
@@ -26,8 +26,8 @@ export function auditFile(path: string): (audit: Audit) => void {
       throw diskError(error, { what: `write audits to ${path}` });
     }
   };
-  makeFolder(dirname(path));
   attempt(() => {
+    mkdirSync(dirname(path), { recursive: true });
     if (!existsSync(path)) writeFileSync(path, '');
     // A crash may have cut off the last line, which nobody was told is there.
     truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1);

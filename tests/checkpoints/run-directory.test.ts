@@ -65,7 +65,6 @@ describe('a run directory', () => {
     expect(run.checkpointSteps()).toEqual([100, 123_456_789]);
     run.pruneCheckpoints({ keepLast: 5 });
     expect(run.checkpointSteps()).toEqual([100, 123_456_789]);
-    expect(() => run.pruneCheckpoints({ keepLast: 0 })).toThrow('keepLast is 0');
   });
 });
 

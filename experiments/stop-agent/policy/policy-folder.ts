@@ -75,12 +75,13 @@ export function findPolicy(folder: string): string | null {
 export function policyFolder(folder: string): string {
   const bundle = findPolicy(folder);
   if (bundle !== null) return bundle;
-  if (!existsSync(folder)) throw new InputError(missingRun(folder));
   const remedy = existsSync(join(folder, 'config.json'))
     ? 'a run of a stop agent has one when it is finished, unless a sweep keeps results alone; give the same `earshot train` again'
     : 'give a folder that `earshot train` or `earshot export` made';
   throw new InputError(
-    `${folder} holds no policy: there is no ${bundleFiles.manifest} in it or in its folder ${policyFolderName}; ${remedy}`,
+    existsSync(folder)
+      ? `${folder} holds no policy: there is no ${bundleFiles.manifest} in it or in its folder ${policyFolderName}; ${remedy}`
+      : missingRun(folder),
   );
 }
 
