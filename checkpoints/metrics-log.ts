@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
-import { diskError } from '../src/errors.ts';
+import { onDisk } from '../src/errors.ts';
 import { storedLine } from '../src/json-file.ts';
 
 /** JSON has no NaN or infinity: they are written as strings, so that a diverged loss does not read as missing. */
@@ -46,11 +46,7 @@ export function openMetricsLog(path: string, { resumeStep }: { resumeStep: numbe
         Number.isFinite(value) ? value : String(value),
       ]);
       const text = `${JSON.stringify({ step: line.step, ...Object.fromEntries(values) })}\n`;
-      try {
-        writeFileSync(file, text);
-      } catch (error) {
-        throw diskError(error, { what: `append ${Buffer.byteLength(text)} bytes to ${path}` });
-      }
+      onDisk(`append ${Buffer.byteLength(text)} bytes to ${path}`, () => writeFileSync(file, text));
     },
     /**
      * Makes all appended lines survive a power cut. Called before a checkpoint is saved, so that the log reaches it.
@@ -62,13 +58,11 @@ export function openMetricsLog(path: string, { resumeStep }: { resumeStep: numbe
 
 /** Opens the file for appending, cut off after `bytes` bytes. */
 function openAfter(path: string, bytes: number): number {
-  try {
+  return onDisk(`open the log ${path}`, () => {
     const file = openSync(path, 'a');
     if (fstatSync(file).size > bytes) ftruncateSync(file, bytes);
     return file;
-  } catch (error) {
-    throw diskError(error, { what: `open the log ${path}` });
-  }
+  });
 }
 
 /**
@@ -89,7 +83,7 @@ function endAtStep(path: string, step: number): { bytes: number; lastStep: numbe
 }
 
 function* completeLines(path: string): Generator<{ line: MetricsLine; end: number }> {
-  const bytes = readBytes(path);
+  const bytes = onDisk(`read the log ${path}`, () => readFileSync(path));
   let start = 0;
   for (let number = 1; ; number++) {
     const newline = bytes.indexOf(0x0a, start);
@@ -97,13 +91,5 @@ function* completeLines(path: string): Generator<{ line: MetricsLine; end: numbe
     const text = bytes.toString('utf8', start, newline);
     yield { line: storedLine(text, { path, number, schema: lineSchema }), end: newline + 1 };
     start = newline + 1;
-  }
-}
-
-function readBytes(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw diskError(error, { what: `read the log ${path}` });
   }
 }

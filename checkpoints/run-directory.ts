@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../src/atomic-file.ts';
-import { diskError, InputError } from '../src/errors.ts';
+import { InputError, onDisk } from '../src/errors.ts';
 import { differences, exactJson, readJsonFile, writeJsonFile } from '../src/json-file.ts';
 import { missingRun } from '../src/missing-path.ts';
 import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
@@ -174,20 +174,14 @@ export class RunDirectory {
   }
 
   private refuseOccupiedFolder(): void {
-    const present = existsSync(this.path) ? this.listing() : [];
+    const present = existsSync(this.path)
+      ? onDisk(`use ${this.path} as a run directory`, () => readdirSync(this.path))
+      : [];
     const foreign = present.filter((name) => !name.startsWith('.') && !leftovers.has(name));
     if (foreign.length > 0)
       throw new InputError(
         `${this.path} is not empty (${foreign.slice(0, 3).join(', ')}) and holds no run; choose a new directory`,
       );
-  }
-
-  private listing(): string[] {
-    try {
-      return readdirSync(this.path);
-    } catch (error) {
-      throw diskError(error, { what: `use ${this.path} as a run directory` });
-    }
   }
 }
 

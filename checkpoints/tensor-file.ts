@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { diskError, InputError } from '../src/errors.ts';
+import { InputError, onDisk } from '../src/errors.ts';
 import { jsonOrUndefined } from '../src/json.ts';
 
 export type NamedArrays = Readonly<Record<string, NamedArray>>;
@@ -74,7 +74,7 @@ export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Re
  * @throws InputError for a file that cannot be read, is cut short, was altered or is something else
  */
 export function readTensorFile(path: string): { arrays: NamedArrays; metadata: Record<string, string> } {
-  const file = readWhole(path);
+  const file = onDisk(`read the checkpoint ${path}`, () => readFileSync(path));
   const headerLength = file.length < 8 ? 0 : Number(file.readBigUInt64LE());
   if (file.toString('latin1', 8, digestOffset) !== headerStart.slice(0, Math.max(0, file.length - 8)))
     throw new InputError(`${path} is not a checkpoint of Earshot; give a file from a run's checkpoints/ folder`);
@@ -118,14 +118,6 @@ function parseHeader(path: string, text: string) {
     );
   const { __metadata__: metadata, ...entries } = parsed.data;
   return { metadata, tensors: Object.entries(entries).map(([name, tensor]) => ({ name, ...tensor })) };
-}
-
-function readWhole(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw diskError(error, { what: `read the checkpoint ${path}` });
-  }
 }
 
 function truncated(path: string, bytes: { actual: number; expected: number }): InputError {

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { crc32c } from '@node-rs/crc32';
 import Pbf from 'pbf';
-import { diskError } from '../src/errors.ts';
+import { onDisk } from '../src/errors.ts';
 
 /** Field numbers of tensorflow/core/util/event.proto and framework/summary.proto for scalars. */
 const eventField = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
@@ -35,16 +35,10 @@ export function openTensorBoard(
   // TensorBoard reads a folder's files in the order of their names, which must contain "tfevents" and the time.
   const seconds = String(Math.floor(now() / 1000)).padStart(10, '0');
   const path = join(folder, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${openedFiles++}`);
-  const file = opened();
-
-  function opened(): number {
-    try {
-      mkdirSync(folder, { recursive: true });
-      return openSync(path, 'wx');
-    } catch (error) {
-      throw diskError(error, { what: `open the TensorBoard file ${path}` });
-    }
-  }
+  const file = onDisk(`open the TensorBoard file ${path}`, () => {
+    mkdirSync(folder, { recursive: true });
+    return openSync(path, 'wx');
+  });
 
   /** Writes values by name at a whole step, also those that are not finite. @throws InputError if the disk refuses */
   function scalars(step: number, values: Readonly<Record<string, number>>): void {
@@ -77,11 +71,7 @@ export function openTensorBoard(
     event.writeDoubleField(eventField.wallTime, now() / 1000);
     writeFields(event);
     const record = tfRecord(event.finish());
-    try {
-      writeFileSync(file, record);
-    } catch (error) {
-      throw diskError(error, { what: `append ${record.length} bytes to ${path}` });
-    }
+    onDisk(`append ${record.length} bytes to ${path}`, () => writeFileSync(file, record));
   }
 
   append((event) => event.writeStringField(eventField.fileVersion, 'brain.Event:2'));

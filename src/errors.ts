@@ -39,6 +39,15 @@ const remedies: Readonly<Record<string, string>> = {
   EEXIST: 'a file stands where a folder is needed; move the file away or choose another path',
 };
 
+/** Works on the disk, and throws an InputError with a remedy if that fails. @param what as of `diskError` */
+export function onDisk<Result>(what: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw diskError(error, { what });
+  }
+}
+
 /**
  * Turns a failed disk operation into an InputError with a remedy.
  * @param options.what the operation, after "cannot": such as `write 12 bytes to a.txt`

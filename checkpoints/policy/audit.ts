@@ -93,6 +93,23 @@ export interface CountedLoss {
   readonly alerts?: readonly string[] | undefined;
 }
 
+/** The audit of a thread that is open. */
+export function openedAudit(
+  threadId: string,
+  { digest, definition }: { readonly digest: string; readonly definition: Pick<PolicyDefinition, 'threshold'> },
+  { share, opened }: Pick<AuditDraw, 'share'> & { readonly opened: Date },
+): Audit {
+  return {
+    threadId,
+    policy: digest,
+    threshold: definition.threshold,
+    opened: opened.toISOString(),
+    probability: share,
+    isOutOfDistribution: null,
+    outcome: null,
+  };
+}
+
 export interface AuditSources {
   readonly definition: PolicyDefinition;
   readonly sources: PolicySources;

@@ -1,6 +1,6 @@
 import { InputError } from '../../src/errors.ts';
 import { likeliest } from '../../src/likeliest.ts';
-import { type Audit, type AuditDraw, auditedThread } from './audit.ts';
+import { type Audit, type AuditDraw, auditedThread, openedAudit } from './audit.ts';
 import { checkGoldenThreads, type LoadedParts } from './golden.ts';
 import {
   type Bundle,
@@ -155,11 +155,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       const stopped = { postsUsed, label: prediction?.label ?? null };
       const audited = await auditedThread({ definition, sources, hasFreeDetector }, whole, stopped);
       return {
-        threadId: thread.id,
-        policy: digest,
-        threshold: definition.threshold,
-        opened: opened.toISOString(),
-        probability: share,
+        ...openedAudit(thread.id, { digest, definition }, { share, opened }),
         isOutOfDistribution: outOfDistribution(claimOf(thread))?.isFlagged ?? null,
         ...((await isCalibratedOn(thread)) && { isCalibration: true }),
         outcome: { closed: new Date().toISOString(), ...audited },

@@ -3,7 +3,7 @@ import { InputError } from '../../src/errors.ts';
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
 import { bundleFiles, parseBundleJson } from './manifest.ts';
 
-/* A stop agent's network on plain arrays, for programs that only decide: no tensors, no packages. */
+/* A stop agent's network on plain arrays, for programs that only decide: no tensors. */
 
 /** Names of the layers: x·w1 + b1, tanh, ·w2 + b2, tanh, ·w3 + b3. */
 const layerNames = ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'] as const;

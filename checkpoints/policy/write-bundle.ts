@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSy
 import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolders, writeFileAtomically } from '../../src/atomic-file.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { diskError, InputError, onDisk } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { tensorFile } from '../tensor-file.ts';
 import { type Guarantee, stopRuleInWords } from './guarantee.ts';
@@ -100,12 +100,7 @@ export function weightsFile(network: PolicyNetwork): Buffer {
 /** Accepts an empty folder and, with `force`, an earlier bundle. @throws InputError for any other folder */
 export function checkFree(folder: string, { force = false }: { force?: boolean } = {}): void {
   if (!existsSync(folder)) return;
-  let present: string[];
-  try {
-    present = readdirSync(folder);
-  } catch (error) {
-    throw diskError(error, { what: `write a bundle to ${folder}` });
-  }
+  const present = onDisk(`write a bundle to ${folder}`, () => readdirSync(folder));
   const problem = present.length === 0 ? null : problemOf(present, { bundled: filesOfBundle(folder), force });
   if (problem !== null) throw new InputError(`${folder} ${problem}`);
 }

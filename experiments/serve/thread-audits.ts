@@ -1,4 +1,4 @@
-import { type Audit, type AuditDraw, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
+import { type Audit, type AuditDraw, auditedThread, isAudited, openedAudit } from '../../checkpoints/policy/audit.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { auditFile } from '../stop-agent/audit-file.ts';
 import type { ServedBundle } from './models.ts';
@@ -31,15 +31,7 @@ export function threadAudits(
   async function drawn({ policy }: ServedBundle, { id, claim }: { id: string; claim: string }): Promise<Audit | null> {
     if (queries >= mostQueries || !isAudited(id, draw)) return null;
     if (await policy.isCalibratedOn({ id, posts: [claim] })) return null;
-    return {
-      threadId: id,
-      policy: policy.digest,
-      threshold: policy.definition.threshold,
-      opened: now().toISOString(),
-      probability: draw.share,
-      isOutOfDistribution: null,
-      outcome: null,
-    };
+    return openedAudit(id, policy, { ...draw, opened: now() });
   }
 
   /** Stores posts after a decision and closes the audit at the end of an audited thread. */

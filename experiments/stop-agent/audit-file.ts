@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { InputError, onDisk } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
 /**
@@ -19,13 +19,7 @@ import { jsonOrUndefined } from '../../src/json.ts';
  * @throws InputError where the disk refuses
  */
 export function auditFile(path: string): (audit: Audit) => void {
-  const attempt = <Value>(work: () => Value): Value => {
-    try {
-      return work();
-    } catch (error) {
-      throw diskError(error, { what: `write audits to ${path}` });
-    }
-  };
+  const attempt = <Value>(work: () => Value) => onDisk(`write audits to ${path}`, work);
   attempt(() => {
     mkdirSync(dirname(path), { recursive: true });
     if (!existsSync(path)) writeFileSync(path, '');
@@ -54,12 +48,7 @@ export function readAudits(paths: readonly string[]): Audit[] {
 }
 
 function auditsIn(path: string): Audit[] {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw diskError(error, { what: `read the audits ${path}` });
-  }
+  const text = onDisk(`read the audits ${path}`, () => readFileSync(path, 'utf8'));
   // What stands after the last line break was cut off.
   return text
     .split('\n')

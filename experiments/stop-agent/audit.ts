@@ -1,5 +1,11 @@
-import type { Audit } from '../../checkpoints/policy/audit.ts';
-import { type AuditDraw, type AuditSources, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
+import {
+  type Audit,
+  type AuditDraw,
+  type AuditSources,
+  auditedThread,
+  isAudited,
+  openedAudit,
+} from '../../checkpoints/policy/audit.ts';
 import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
@@ -26,16 +32,12 @@ export function threadAuditor(
      */
     async open(thread: Thread): Promise<((decided: ThreadDecision) => Promise<void>) | null> {
       if (queries >= mostQueries || !isAudited(thread.id, draw) || (await policy.isCalibratedOn(thread))) return null;
-      const opened = new Date().toISOString();
+      const audit = openedAudit(thread.id, policy, { ...draw, opened: new Date() });
       return async ({ postsUsed, prediction, predictionMissing, outOfDistribution }) => {
         const outcome = await ended();
         if ('queries' in outcome) queries += outcome.queries;
         add({
-          threadId: thread.id,
-          policy: policy.digest,
-          threshold: policy.definition.threshold,
-          opened,
-          probability: draw.share,
+          ...audit,
           isOutOfDistribution: outOfDistribution?.isFlagged ?? null,
           outcome: { closed: new Date().toISOString(), ...outcome },
         });

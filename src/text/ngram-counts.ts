@@ -144,7 +144,7 @@ interface NgramRange extends NgramLengths {
   readonly weight: number;
 }
 
-/** Raised with every change to this file, the scanner or the normalisation that changes a vector. */
+/** Raised with every change to this file or the scanner that changes a vector. */
 export const hashingVersion = 1;
 
 const WORD_SEED = 0x776f7264;

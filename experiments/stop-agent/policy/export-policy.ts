@@ -18,7 +18,7 @@ import type { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { type JudgementSequence, judgementSequence } from '../../../experts/judgement-sequence.ts';
 import { floatsFromBase64 } from '../../../src/base64-floats.ts';
 import type { Thread } from '../../../src/data/thread.ts';
-import { diskError, InputError } from '../../../src/errors.ts';
+import { InputError, onDisk } from '../../../src/errors.ts';
 import { openRunOf } from '../../run/open-run-of.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from '../decisions.ts';
 import { detectorProblem } from '../detector-problem.ts';
@@ -167,11 +167,8 @@ async function checkOnnx(folder: string, { definition }: Pick<OpenedPolicy, 'def
 }
 
 function filesOf(folder: string): ReadonlyMap<string, Uint8Array> {
-  try {
-    return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
-  } catch (error) {
-    throw diskError(error, { what: `read the bundle ${folder}` });
-  }
+  const names = onDisk(`read the bundle ${folder}`, () => readdirSync(folder));
+  return new Map(names.map((name) => [name, readFileSync(join(folder, name))]));
 }
 
 function goldenIn(folder: string): Golden[] {
