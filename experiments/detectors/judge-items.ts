@@ -6,9 +6,8 @@ import { addedUsage } from '../../experts/llm/chat.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
-import { checkJudged } from '../judging/check-judged.ts';
 import type { Judge } from '../judging/judge.ts';
-import type { JudgeOptions } from '../judging/judge-options.ts';
+import { checkJudged, type JudgeOptions } from '../judging/judge-options.ts';
 import { type DetectorDecision, detectorName, type Replies } from './decisions.ts';
 import type { DetectorsExperiment } from './experiment.ts';
 

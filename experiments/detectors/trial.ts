@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { type JudgingTask, judgingTaskOf, loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { taskOfLabel } from '../../src/data/task.ts';
@@ -37,11 +36,8 @@ export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
   const { threads, hash } = await readItems(experiment, context);
   const parts = splitItems(labelledThreads(threads, { task, context }), { experiment, seed, task });
   const facts = { backend: 'none', device: 'processor', seed, hashes: { data: hash } };
-  const run = RunDirectory.create(directory, { config: experiment, facts });
-  if (run.isFinished()) {
-    detectorsResult.read(run);
-    return;
-  }
+  const run = detectorsResult.unfinished(directory, { config: experiment, facts });
+  if (run === null) return;
   writeParts(run, parts);
   const store = AnnotationStore.open(experiment.annotations ?? join(runs, 'cache', 'annotations.sqlite'));
   try {

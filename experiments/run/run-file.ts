@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 
 /** A JSON file in the folder of a run. */
@@ -23,9 +23,20 @@ export function resultFile<Shape extends z.ZodRawShape>(formatVersion: number, s
   const schema = z.strictObject(shape);
   const version = z.looseObject({ formatVersion: z.literal(formatVersion) });
   const stored = version.transform(({ formatVersion: _, ...result }): unknown => result).pipe(schema);
+  /** @throws InputError for a run that is not finished, or was finished by another version of Earshot */
+  const read = (run: RunDirectory): z.output<typeof schema> => run.readResult(stored);
   return {
-    /** @throws InputError for a run that is not finished, or was finished by another version of Earshot */
-    read: (run: RunDirectory): z.output<typeof schema> => run.readResult(stored),
+    read,
     write: (run: RunDirectory, result: z.output<typeof schema>): void => run.writeResult({ formatVersion, ...result }),
+    /**
+     * Creates or resumes the directory of a run; null if the run is finished.
+     * @throws InputError if the directory holds a run of another config, seed or data, or the result of another version
+     */
+    unfinished(directory: string, of: Parameters<typeof RunDirectory.create>[1]): RunDirectory | null {
+      const run = RunDirectory.create(directory, of);
+      if (!run.isFinished()) return run;
+      read(run);
+      return null;
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { RunFacts } from '../../checkpoints/run-record.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import { resultFile } from '../run/run-file.ts';
@@ -70,20 +70,11 @@ export function selectorJson(read: SelectorResult): unknown {
   };
 }
 
-/**
- * Creates or resumes the directory of a run.
- * @param options.hashes of the training data and the embeddings
- * @returns null if the run is finished
- * @throws InputError if the directory holds a run of another config, seed or data
- */
+/** Creates or resumes the directory of a run; null if it is finished. @param options.hashes of the training data and the embeddings */
 export function unfinishedRun(
   directory: string,
-  options: { experiment: SelectorExperiment; seed: number; hashes: { data: string; embeddings: string } },
+  { experiment, seed, hashes }: { experiment: SelectorExperiment; seed: number; hashes: RunFacts['hashes'] },
 ): RunDirectory | null {
-  const { experiment, seed, hashes } = options;
   const facts: RunFacts = { seed, backend: 'none', device: 'processor', hashes };
-  const run = RunDirectory.create(directory, { config: runConfig(experiment), facts });
-  if (!run.isFinished()) return run;
-  selectorResult.read(run);
-  return null;
+  return selectorResult.unfinished(directory, { config: runConfig(experiment), facts });
 }

@@ -48,11 +48,8 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
   const { backend, context } = surroundings;
   const hashes = { data: data.hash, embeddings: cache.embeddings.identityHash };
   const facts = { seed, backend: backend.name, device: backend.device, hashes };
-  const run = RunDirectory.create(directory, { config: experiment, facts });
-  if (run.isFinished()) {
-    resultOfRun.read(run);
-    return true;
-  }
+  const run = resultOfRun.unfinished(directory, { config: experiment, facts });
+  if (run === null) return true;
   const material = await crossFit({ ...trial, context });
   const chosen = material.threads.labelled.filter((thread) => !isFairTest(thread)).length;
   const joined = await foldsTogether(trial, material.folds, { below: directory, surroundings, chosen });

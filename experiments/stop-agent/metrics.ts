@@ -36,10 +36,7 @@ export interface DecisionColumns {
 }
 
 /** One number that stops come to. */
-export interface StopMetric extends Metric<DecisionColumns> {
-  /** Makes no sense for a rule that sees the labels. */
-  readonly isNotForOracles?: boolean;
-}
+export type StopMetric = Metric<DecisionColumns>;
 
 const share = { decimals: 3, range: [0, 1] } as const;
 const amount = { decimals: 1, range: [0, Infinity] } as const;
@@ -89,7 +86,7 @@ export const stopMetrics: readonly StopMetric[] = [
   { name: 'delayHours', title: 'delay, hours', ...counted, of: (columns) => meanDelay(columns).hours },
   { name: 'medianDelayHours', title: 'median', ...counted, of: (columns) => delayAt(columns, 0.5) },
   { name: 'longDelayHours', title: '90%', ...counted, of: (columns) => delayAt(columns, 0.9) },
-  { name: 'queriesPerThread', title: 'queries per thread', ...amount, isNotForOracles: true, of: meanQueries },
+  { name: 'queriesPerThread', title: 'queries per thread', ...amount, of: meanQueries },
   // The share of the queries that judging every post of every thread would take.
   {
     name: 'queriesSaved',
@@ -228,9 +225,7 @@ export function scoreSystem(
 
 /** Scores for tables. A rule that sees the labels has no meaningful number of queries. */
 export function shownValues({ queries, values }: Pick<SystemScores, 'queries' | 'values'>): SystemScores['values'] {
-  if (queries !== 'oracle') return values;
-  const meaningless = stopMetrics.filter(({ isNotForOracles }) => isNotForOracles).map(({ name }) => [name, null]);
-  return { ...values, ...Object.fromEntries(meaningless) };
+  return queries === 'oracle' ? { ...values, queriesPerThread: null } : values;
 }
 
 /** Scores as `--json` prints them: one key a metric, and `…Interval` where there is one. */

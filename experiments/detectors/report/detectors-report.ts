@@ -1,21 +1,24 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { entryOf } from '../../../src/entry-of.ts';
 import { oneLine } from '../../../src/one-line.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { kindReport, provenanceFacts, type ReportSource, readable } from '../../report/kind-report.ts';
+import type { PageData, ShownTranscript } from '../../report/page/page-data.ts';
 import type { Block, Report, ReportSection } from '../../report/report.ts';
 import { directionOf, estimated, shown } from '../../report/shown-numbers.ts';
 import { confusionTable, type ShownMetric, systemsTable, type Table } from '../../report/table.ts';
+import { debateOf } from '../../report/transcript-rounds.ts';
 import { type DetectorDecision, repliesInWords } from '../decisions.ts';
 import { type DetectorsExperiment, detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
 import { detectorsJson, readDetectorsResult } from '../result.ts';
 import { confusionOf, detectorMetrics, f1Metrics, surestErrors } from '../scores.ts';
 import { allReplies, type DetectorStanding, type Standing, standingOf } from './standing.ts';
-import { transcriptsOf } from './transcripts.ts';
 
 export const detectorsReport = kindReport({
   read: readDetectorsResult,
@@ -200,4 +203,43 @@ function predictionCell(decision: DetectorDecision | undefined): string {
   return present([predicted === gold ? '✓' : '✗', label, confidence, oneLine(texts.explanation, longestText)]).join(
     ' ',
   );
+}
+
+/** So that a page stays a few MB. */
+const mostTranscripts = 200;
+
+/**
+ * Transcripts of detectors on language models after the most replies, seed after seed, wrong ones first.
+ * @param options.texts claims by thread
+ * @returns null where nobody talks, or the store is gone
+ */
+function transcriptsOf(
+  detectors: readonly DetectorStanding[],
+  { store: path, texts }: { store: string; texts: ReadonlyMap<string, string> },
+): NonNullable<PageData['transcripts']> | null {
+  const judged = detectors
+    .flatMap(({ variant, last }) => last.decisions.map((decision) => ({ variant, decision })))
+    .filter(({ decision }) => decision.texts.key !== null && decision.prediction !== null)
+    .toSorted((a, b) => Number(isRight(a.decision)) - Number(isRight(b.decision)))
+    .slice(0, mostTranscripts);
+  if (judged.length === 0 || !existsSync(path)) return null;
+  const { labels } = detectors[0].trials[0];
+  const store = AnnotationStore.open(path);
+  try {
+    const judgements = store.getMany(judged.flatMap(({ decision }) => decision.texts.key ?? []));
+    const rows = judged.flatMap(({ variant, decision }): ShownTranscript[] => {
+      const judgement = judgements.get(decision.texts.key ?? '');
+      if (judgement === undefined || judgement.transcript.length === 0) return [];
+      const { item, gold, numbers } = decision;
+      const shown = { detector: variant, thread: item, text: texts.get(item) ?? '', gold: labels.indexOf(gold) };
+      return [{ ...shown, ...debateOf(judgement, { posts: numbers.posts, labels }) }];
+    });
+    return rows.length === 0 ? null : { labels, rows };
+  } finally {
+    store.close();
+  }
+}
+
+function isRight({ gold, prediction }: { gold: string; prediction: string | null }): boolean {
+  return gold === prediction;
 }

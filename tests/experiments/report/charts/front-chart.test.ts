@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { legible } from '../../../../experiments/report/charts/legible-labels.ts';
+import { legible } from '../../../../experiments/report/charts/front-chart.ts';
 
 const size = { width: 480, height: 360, isLogarithmic: false };
 const points = [
