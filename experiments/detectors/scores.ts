@@ -3,6 +3,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { brierScore, type ConfidentAnswer, calibration } from '../../src/metrics/calibration.ts';
 import { type ClassScores, classificationScores, confusionMatrix } from '../../src/metrics/classification.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
 import { classIndices, type Metric } from '../run/metric.ts';
 import type { Scoring } from '../run/scoring.ts';
@@ -43,38 +44,19 @@ export function columnsOf(
   };
 }
 
-export interface DetectionScores {
-  readonly items: number;
-  /** Answers that could not be read, abstentions, and judgements that failed. All count as wrong. */
-  readonly unreadable: number;
-  /** For a task of categories: the share of items that have every category right. */
-  readonly accuracy: number;
-  /** Mean F1 of the labels, or of the categories' presence. */
-  readonly macroF1: number;
-  readonly byLabel: Readonly<Record<string, ClassScores>>;
-}
-
-export function detectionScores({
-  labels,
-  categories,
-  gold,
-  predicted,
-  byCategory,
-  items,
-}: DetectorColumns): DetectionScores {
-  const { perClass, ...whole } = classificationScores({ gold, predicted, classes: labels.length, items });
-  const shared = { items: whole.items, unreadable: whole.unparsed, accuracy: whole.accuracy };
-  if (categories === null)
-    return {
-      ...shared,
-      macroF1: whole.macroF1,
-      byLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index]])),
-    };
+/**
+ * @returns unreadable: answers that could not be read, abstentions, and judgements that failed, which all count as wrong; accuracy: for a
+ *   task of categories the share of items that have every category right; macroF1: mean F1 of the labels, or of the categories' presence
+ */
+export function detectionScores({ labels, categories, gold, predicted, byCategory, items }: DetectorColumns) {
+  const whole = classificationScores({ gold, predicted, classes: labels.length, items });
   const present = byCategory.map((category) => classificationScores({ ...category, classes: 2, items }).perClass[1]);
+  const scored = categories === null ? whole.perClass : present;
+  const byLabel = (categories ?? labels).map((label, index): [string, ClassScores] => [label, scored[index]]);
   return {
-    ...shared,
-    macroF1: present.reduce((sum, { f1 }) => sum + f1, 0) / present.length,
-    byLabel: Object.fromEntries(categories.map((category, index) => [category, present[index]])),
+    ...{ items: whole.items, unreadable: whole.unparsed, accuracy: whole.accuracy },
+    macroF1: categories === null ? whole.macroF1 : mean(present.map(({ f1 }) => f1)),
+    byLabel: Object.fromEntries(byLabel),
   };
 }
 
@@ -102,8 +84,7 @@ function meanBrier({ labels, decisions, gold, items }: DetectorColumns): number 
 /** Of what is known. */
 function meanOf(value: (decision: DetectorDecision) => number | null): (columns: DetectorColumns) => number {
   return ({ decisions, items }) => {
-    const numbers = Array.from(items, (item) => value(decisions[item])).filter((each) => each !== null);
-    return numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
+    return mean(Array.from(items, (item) => value(decisions[item])).filter((each) => each !== null));
   };
 }
 

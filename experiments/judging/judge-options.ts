@@ -43,8 +43,6 @@ export interface JudgeOptions {
   readonly onJudgement?: ((row: AnnotationRow) => void) | undefined;
   /** Receives the counts of prefixes after each judgement. */
   readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
-  /** Title of the progress; `judging prefixes` by default. */
-  readonly stage?: string;
   readonly context?: WorkContext;
 }
 
@@ -67,22 +65,15 @@ export function annotateOptions(
     waits?: AnnotateOptions['waits'];
   },
 ): AnnotateOptions {
-  const { threads, schedule, maxPosts, onCounts, context = workContext() } = options;
-  const { retryUnreadable, maxUnreadable, stage = 'judging prefixes' } = options;
-  const { detector, store, waits, usage = () => [] } = by;
+  const { onCounts, context = workContext() } = options;
+  const { usage = () => [] } = by;
   return {
-    threads,
-    detector,
-    store,
+    ...options,
+    ...by,
     concurrency: options.concurrency ?? by.concurrency,
-    schedule,
-    maxPosts,
-    retryUnreadable,
-    maxUnreadable,
-    waits,
     onProgress(counts) {
       onCounts?.(counts);
-      context.onProgress(stage, counts.done, counts.total, progressNote(counts, usage()));
+      context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts, usage()));
     },
     signal: context.signal,
   };

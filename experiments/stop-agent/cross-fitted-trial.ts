@@ -6,18 +6,10 @@ import { isFairTest } from '../../src/data/thread.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { within } from '../../src/work-context.ts';
-import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { decideByOtherFolds, type ScoredTestThread } from './choose-threshold.ts';
 import { type CrossFittedThreads, crossFit, foldName } from './cross-fitting.ts';
-import {
-  linesOfStops,
-  readJudged,
-  readStopProbabilities,
-  readStops,
-  writeJudged,
-  writeStopProbabilities,
-} from './decided-files.ts';
+import { readJudged, readStopProbabilities, readStops, writeDecided } from './decided-files.ts';
 import { agentName, type Decision, type TestThread } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { scoreSystem } from './metrics.ts';
@@ -59,9 +51,8 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
   const tested = labelled.filter(({ id }) => isTested.has(id));
   writeParts(run, { test: tested, environment: [...environment], calibration: [...calibration] });
   const { labels } = taskOf(experiment);
-  writeDecisions(directory, linesOfStops(joined.decisions, { labels, part: 'test' }));
-  writeJudged(directory, joined.judged, 'test');
-  writeStopProbabilities(directory, joined.scores, 'test');
+  const { decisions: stops, judged, scores: scored } = joined;
+  writeDecided(directory, { stops, judged, scored, labels, part: 'test' });
 
   const threads = { test: tested.length, environment: environment.length, calibration: calibration.length };
   let learningCurve: StoredResult['learningCurve'] = null;

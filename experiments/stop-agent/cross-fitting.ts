@@ -2,14 +2,14 @@ import { assertEveryLabel, fewestInFolds } from '../../experts/detectors/local/t
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { beginningOf, type LabelFold, labelFolds, timeFolds } from '../../src/data/label-folds.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
-import { type IndexedThread, loadIndexed, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
+import type { ThreadFacts, ThreadSource } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { within } from '../../src/work-context.ts';
 import { type CrossFitting, type Experiment, labelField, taskOf } from './experiment.ts';
 import { judgeForTraining, type SeededExperiment } from './judge-for-training.ts';
-import type { Parts } from './parts.ts';
+import { loadWhole, type Parts } from './parts.ts';
 import type { TrialMaterial } from './prepare.ts';
 
 /*
@@ -80,10 +80,7 @@ export async function loadCrossFitted(
   data: ThreadSource,
   of: { experiment: Experiment; seed: number },
 ): Promise<CrossFittedThreads> {
-  const { labelled, environment, calibration } = crossFittedFacts(data.threads, of);
-  const loaded = await loadIndexed(data, [...labelled, ...environment, ...calibration]);
-  const next = (threads: readonly IndexedThread[]) => loaded.splice(0, threads.length);
-  const whole = { labelled: next(labelled), environment: next(environment), calibration: next(calibration) };
+  const whole = await loadWhole(data, crossFittedFacts(data.threads, of));
   const folds = foldsOf(whole.labelled, of);
   const empty = folds.findIndex(({ test }) => !test.some(isFairTest));
   if (empty >= 0)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
-import { decisionSchema, type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { decisionSchema, type EvaluationSplit, readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { stopNumbersSchema } from './decide.ts';
 import type { Decision, TestThread } from './decisions.ts';
 
@@ -112,6 +112,21 @@ export function writeStopProbabilities(
     }),
   );
   writeJsonLines(pathOf(run, part, 'stop-probabilities.jsonl'), lines);
+}
+
+/** Writes all files about the decided threads of one part. */
+export function writeDecided(
+  run: string,
+  of: OfPart & {
+    stops: readonly Decision[];
+    judged: readonly TestThread[];
+    scored: Parameters<typeof writeStopProbabilities>[1];
+  },
+): void {
+  const { stops, judged, scored, part } = of;
+  writeDecisions(run, linesOfStops(stops, of), part);
+  writeJudged(run, judged, part);
+  writeStopProbabilities(run, scored, part);
 }
 
 /** By thread; null where the run's sweep did not keep them. @throws InputError for a file that is damaged */

@@ -1,6 +1,6 @@
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256, sha256OfList } from '../../src/content-hash.ts';
-import { splitThreads } from '../../src/data/split.ts';
+import { mapRecord, splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import {
@@ -67,17 +67,16 @@ export async function loadParts(
   data: ThreadSource,
   { experiment, seed }: { experiment: Experiment; seed: number },
 ): Promise<Parts> {
-  const parts = splitParts(data.threads, experiment, seed);
-  const loaded = await loadIndexed(data, Object.values<IndexedThread[]>({ ...parts }).flat());
-  const next = (of: readonly IndexedThread[]) => loaded.splice(0, of.length);
-  return {
-    detector: next(parts.detector),
-    demonstrations: next(parts.demonstrations),
-    environment: next(parts.environment),
-    test: next(parts.test),
-    development: next(parts.development),
-    calibration: next(parts.calibration),
-  };
+  return loadWhole(data, splitParts(data.threads, experiment, seed));
+}
+
+/** Reads the threads of some parts whole, each thread once. */
+export async function loadWhole<Name extends string>(
+  data: ThreadSource,
+  parts: Readonly<Record<Name, readonly IndexedThread[]>>,
+): Promise<Record<Name, Thread[]>> {
+  const loaded = await loadIndexed(data, Object.values<readonly IndexedThread[]>(parts).flat());
+  return mapRecord(parts, (part) => loaded.splice(0, part.length));
 }
 
 /**

@@ -17,13 +17,12 @@ import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
-import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectory } from '../run/train-in-directory.ts';
 import type { Cache } from './cache.ts';
 import { chooseThreshold } from './choose-threshold.ts';
 import { claimsOf, trainingRegion } from './claim-region.ts';
-import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
+import { writeDecided } from './decided-files.ts';
 import { agentName, cloningFile, cloningName, type SystemDecisions } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, recallByFile } from './judge-for-training.ts';
@@ -166,9 +165,7 @@ async function test(
     const decided = await decideAll(learnt, parts[part], { prepared, experiment, run });
     systems = decided.systems;
     const stops = systems.flatMap(({ decisions }) => decisions);
-    writeDecisions(run.path, linesOfStops(stops, { labels: taskOf(experiment).labels, part }), part);
-    writeJudged(run.path, decided.judged, part);
-    writeStopProbabilities(run.path, decided.scored, part);
+    writeDecided(run.path, { ...decided, stops, labels: taskOf(experiment).labels, part });
   }
   const of = (expert: string) => problem.demonstrations.filter((demonstration) => demonstration.expert === expert);
   const share = (demonstrations: ReturnType<typeof of>) => {

@@ -100,7 +100,7 @@ function assertUniqueIds(threads: readonly ThreadFacts[]): void {
   }
 }
 
-function mapRecord<Key extends string, From, To>(
+export function mapRecord<Key extends string, From, To>(
   record: Readonly<Record<Key, From>>,
   convert: (value: From, key: Key) => To,
 ): Record<Key, To> {
