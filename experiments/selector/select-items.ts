@@ -109,11 +109,12 @@ function checkLabels(items: readonly SelectedItem[]): string[] {
 
 /** Checks the file before the hours of work that fill it. */
 function checkItemFile(path: string): void {
-  if (!/\.jsonl(\.gz)?$/.test(path))
-    throw new InputError(`--out ${path}: the name must end in .jsonl, or in .jsonl.gz for gzip`);
   makeFolder(dirname(path));
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw new InputError(`--out ${path} is a directory; give the name of a file`);
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder || !/\.jsonl(\.gz)?$/.test(path))
+    throw new InputError(
+      `--out ${path}${isFolder ? ' is a directory' : ''}: give a file whose name ends in .jsonl, or in .jsonl.gz for gzip`,
+    );
 }
 
 /** Writes one item per line, gzipped for a name in `.gz`. */

@@ -268,7 +268,7 @@ describe('select', () => {
       expect(selecting(cwd, { out: 'x.jsonl', ...options })).rejects;
     await complaint({ run: 'none' }).toThrow(/there is no .*none/);
     await complaint({ run: 'stop' }).toThrow('stop is a run of kind "stop-agent", and one of a selector is needed');
-    await complaint({ out: 'x.csv' }).toThrow('x.csv: the name must end in .jsonl');
+    await complaint({ out: 'x.csv' }).toThrow('x.csv: give a file whose name ends in .jsonl');
     await complaint({ out: 'taken/x.jsonl' }).toThrow(/cannot make the folder .*taken \(EEXIST\)/);
     await complaint({ data: 'none.jsonl' }).toThrow(/there is no .*none\.jsonl/);
 
