@@ -101,23 +101,13 @@ function foldsOf(
   return labelFolds(labelled, { folds, seed, labelOf: (thread) => task.goldLabel(thread) ?? 0 });
 }
 
-/** The training material of the folds of a seed, and of the policy that is shipped. */
-export interface CrossFittedMaterial {
-  readonly threads: CrossFittedThreads;
-  /** A trial for each fold; its test part is the fold. */
-  readonly folds: readonly TrialMaterial[];
-  /** A trial that learns from every label. It has no test part. */
-  whole(): Promise<TrialMaterial>;
-}
-
 /**
  * Trains a detector without each fold, and judges all threads that the agents need. The judgements of labelled threads are always those
  * of the detector that has not seen them.
  * @param settings.threads with the folds; those of the data unless given
+ * @returns folds: a trial for each, which is tested on it; whole: the trial that learns from every label, and has no test part
  */
-export async function crossFit(
-  settings: SeededExperiment & { threads?: CrossFittedThreads },
-): Promise<CrossFittedMaterial> {
+export async function crossFit(settings: SeededExperiment & { threads?: CrossFittedThreads }) {
   const { experiment, data, context } = settings;
   const { threads = await loadCrossFitted(data, settings) } = settings;
   const { folds, labelled, environment, calibration } = threads;
@@ -158,7 +148,7 @@ export async function crossFit(
     folds: folds.map(({ train, test }, index) =>
       materialOf(judgements[index], { learned: train, test: test.filter(isFairTest) }),
     ),
-    async whole() {
+    async whole(): Promise<TrialMaterial> {
       const judged = await judgedBy(labelled, [...environment, ...calibration], 'all labels');
       return materialOf(judged, { learned: labelled, test: [] });
     },

@@ -25,14 +25,6 @@ export interface Candidate {
   readonly seeds: readonly SystemDecisions[];
 }
 
-export interface Recommendation<Of extends Candidate = Candidate> {
-  readonly system: Of;
-  /** Higher is better: minus the expected cost, or macro-F1 less the price of posts and queries; mean over seeds. */
-  readonly worth: number;
-  /** The best system, where the recommended one is simpler and as good. */
-  readonly best: Of;
-}
-
 const resamples = 300;
 /** A 95% interval of a normal variable is so many standard errors wide. */
 const errorsInInterval = 2 * 1.96;
@@ -45,8 +37,9 @@ export function isCandidate({ name, queries }: Pick<SystemDecisions, 'name' | 'q
 /**
  * The system to deploy.
  * @param candidates at least one; all decided the same threads of the same seeds, in the same order
+ * @returns with its worth as a mean over seeds, and the best system, where the recommended one is simpler and as good
  */
-export function recommended<Of extends Candidate>(candidates: readonly Of[], aim: Aim): Recommendation<Of> {
+export function recommended<Of extends Candidate>(candidates: readonly Of[], aim: Aim) {
   const { metrics, of } = worth(aim);
   const worthOf = (columns: DecisionColumns) => of(valuesOf(metrics, columns));
   const scored = candidates.map((system) => {

@@ -48,7 +48,6 @@ interface PlacedSystem {
   readonly kind: FrontPoint['kind'];
   readonly isRecommended: boolean;
   readonly seeds: readonly Pick<SystemDecisions, 'decisions'>[];
-  readonly hasIntervals: boolean;
 }
 
 interface FrontOptions {
@@ -68,7 +67,7 @@ export function frontCharts(agents: readonly RankedAgent[], options: FrontOption
   const systems = [
     ...placedSystems(agents, options),
     ...options.thresholds.map((threshold): PlacedSystem => {
-      return { ...threshold, kind: 'threshold', isRecommended: false, hasIntervals: false };
+      return { ...threshold, kind: 'threshold', isRecommended: false };
     }),
   ];
   const points = systems.map((system) => frontPoint(system, { task, aim }));
@@ -90,7 +89,6 @@ function placedSystems(agents: readonly RankedAgent[], { recommended }: FrontOpt
           kind: kindOf(seeds[0]),
           isRecommended: name === recommended?.system && (!isAgent || variant === recommended.variant),
           seeds,
-          hasIntervals: isAgent,
         };
       });
   });
@@ -108,14 +106,14 @@ interface PlacedPoint extends Omit<FrontPoint, 'x' | 'across'> {
 }
 
 function frontPoint(system: PlacedSystem, { task, aim }: { task: ScoredStops; aim: Aim }): PlacedPoint {
-  const { name, kind, isRecommended, seeds, hasIntervals } = system;
+  const { name, kind, isRecommended, seeds } = system;
   const columns = seeds.map(({ decisions }) => stopColumns(decisions, task));
   const over = (metric: string) =>
     overSeeds(columns.map(stopMetrics.find((stopMetric) => stopMetric.name === metric)!.of))?.mean ?? Number.NaN;
   const metrics = { worth: aim.worth.metric, time: aim.time.metric, queries: 'queriesPerThread' };
   const drawn = seeds.map(({ decisions: first }) => ({ first }));
   const only = Object.values(metrics);
-  const intervals = hasIntervals ? intervalsOf(stopScoring(task), drawn, { only, resamples }) : [];
+  const intervals = kind === 'trained' ? intervalsOf(stopScoring(task), drawn, { only, resamples }) : [];
   const within = (metric: string): Interval | undefined => intervals.find((interval) => interval.name === metric);
   const [y, time, queries] = only.map(over);
   const upright = within(metrics.worth);
