@@ -15,8 +15,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { csvText } from '../../src/csv-text.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/options.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
-import { writeThreads } from '../../src/data/thread-file.ts';
+import { isFairTest } from '../../src/data/thread.ts';
+import { loadThreads, writeThreads } from '../../src/data/thread-file.ts';
 import { outputOf } from '../child-output.ts';
+import { until } from '../experiments/cli/command-line.ts';
 import { ScriptedLlmServer } from '../llm-server/scripted-llm-server.ts';
 import { interopPython } from './python.ts';
 import { startRedis } from './redis-server.ts';
@@ -77,8 +79,14 @@ function environment(folder: string, stands: Stands) {
   return { cwd: folder, env: { ...process.env, NODE_OPTIONS: '', PATH: path, ...stands } };
 }
 
+/** What a reader knows of a thread. */
+type ClassOf = (thread: string) => string;
+
 /** Does what a page says: writes the files that its blocks name, unless the reader has brought them, and runs its commands. */
-async function follow(page: string, { folder, stands = {} }: { folder: string; stands?: Stands }): Promise<void> {
+async function follow(
+  page: string,
+  { folder, stands = {}, classOf = () => '' }: { folder: string; stands?: Stands; classOf?: ClassOf },
+): Promise<void> {
   const text = readFileSync(join(home, page), 'utf8');
   const background: Promise<unknown>[] = [];
   for (const [, language, name, code] of text.matchAll(/^```(\w+) ?(\S*)\n(.*?)^```/gms)) {
@@ -87,6 +95,16 @@ async function follow(page: string, { folder, stands = {} }: { folder: string; s
     if (language !== 'sh') continue;
     const words = ['-euo', 'pipefail', '-c', inPlace(code, stands)];
     const surroundings = environment(folder, stands);
+    if (/^npx earshot label (?!.*--next)/.test(code)) {
+      const child = spawn('bash', words, { ...surroundings, detached: true });
+      const { outcome, errors: printed } = outputOf(child);
+      await until(() => / as \w+;/.test(printed()));
+      await labelOn(/label at (\S+) /.exec(printed())?.[1] ?? '', classOf);
+      process.kill(-(child.pid ?? 0), 'SIGINT');
+      const { code: status, errors } = await outcome;
+      expect(status, `${page}: ${code}\n${errors}`).toBe(0);
+      continue;
+    }
     if (/ sweep .*--queue/.test(code)) {
       // It waits for workers, whom the next block starts.
       const waiting = outputOf(spawn('bash', words, surroundings)).outcome;
@@ -107,6 +125,21 @@ async function follow(page: string, { folder, stands = {} }: { folder: string; s
   }
   await Promise.all(background);
 }
+
+/** Labels on the page what half an hour takes, or what is left of it, as its form does. */
+async function labelOn(address: string, classOf: ClassOf): Promise<void> {
+  for (;;) {
+    const page = await (await fetch(address)).text();
+    const [, answered] = /· ([\d,]+) answered/.exec(page) ?? [];
+    const [, thread] = /name="thread" value="([^"]*)"/.exec(page) ?? [];
+    if (thread === undefined || Number(answered) >= halfAnHour) return;
+    const answer = `class-${['resolved', 'escalated'].indexOf(classOf(decodeURIComponent(thread))) + 1}`;
+    await fetch(address, { method: 'POST', body: new URLSearchParams({ thread, answer }) });
+  }
+}
+
+/** Labels, at 12 seconds each. */
+const halfAnHour = 150;
 
 /** Threads of a reader, in the columns of the tutorial. */
 function ownPosts(threads: number): string {
@@ -150,6 +183,24 @@ it('alerts can be raised early with threads of one’s own', async () => {
   const { code, errors } = await outputOf(spawn('bash', words, environment(folder, {}))).outcome;
   expect(code, errors).toBe(0);
   await follow('docs/how-to/alerts.md', { folder });
+});
+
+it('800 threads without a label become a policy in half an hour of labelling', async () => {
+  const folder = emptyFolder();
+  const threads = synthesizeThreads({ threads: 800, seed: 4 });
+  const escalated = new Set(threads.filter(({ rumor }) => rumor === true).map(({ id }) => id));
+  await writeThreads(
+    join(folder, 'threads.jsonl'),
+    threads.map((thread) => ({ ...thread, rumor: null, veracity: null })),
+  );
+  const classOf: ClassOf = (thread) => (escalated.has(thread) ? 'escalated' : 'resolved');
+  await follow('docs/tutorials/label-your-threads.md', { folder, classOf });
+  const labelled = await loadThreads(join(folder, 'threads.labelled.jsonl'));
+  const withLabel = labelled.filter(({ labels }) => labels?.outcome !== undefined);
+  expect(withLabel).toHaveLength(halfAnHour);
+  expect(withLabel.every(({ id, labels }) => labels?.outcome === classOf(id))).toBe(true);
+  expect(withLabel.filter(isFairTest).length).toBeGreaterThan(40);
+  expect(existsSync(join(folder, 'runs/outcome/policy/manifest.json'))).toBe(true);
 });
 
 describe('the tutorials, one after the other in an empty folder', () => {
