@@ -38,6 +38,10 @@ function labelOptions() {
         .choices(['margin', 'random'] as const)
         .default('margin' as const),
     )
+    .option(
+      '--annotations <store>',
+      'store of earshot annotate whose judgements choose, such as those of a language model',
+    )
     .option('--seed <number>', 'seed of the order by chance; the first time', seed, 1)
     .option('--port <number>', 'port of the page; 0 chooses a free one', port, 0)
     .option('--next <count>', 'write so many threads to label elsewhere, with one of the next four', positiveInteger)
@@ -61,6 +65,7 @@ random; once these are 60, not on the first 30, which chose others. One thread i
 Examples:
   earshot label threads.jsonl --label outcome --classes resolved,escalated
   earshot label threads.jsonl --label outcome --annotator anna
+  earshot label threads.jsonl --label outcome --annotations judged.sqlite
   earshot label threads.jsonl --label outcome --next 50 --csv next.csv
   earshot label threads.jsonl --label outcome --read next.csv`,
     );
@@ -89,8 +94,9 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
   const paths = labelPaths(path, label);
   const onNote = (line: string) => void stderr.write(`${line}\n`);
   const threads = await loadThreads(path, { skipInvalid: options.skipInvalid, onSkipped: onNote });
-  const { labels = paths.labels, out = paths.out, seed } = options;
-  const labelling = openLabelling(threads, { label, labels, seed, ...(classes !== undefined && { classes }) });
+  const { labels = paths.labels, out = paths.out, seed, annotations } = options;
+  const optional = { ...(classes !== undefined && { classes }), ...(annotations !== undefined && { annotations }) };
+  const labelling = openLabelling(threads, { label, labels, seed, ...optional });
   if (options.answerLines === true) return answerLines(labelling, terminal);
   if (options.next !== undefined || options.read !== undefined)
     await labelElsewhere(labelling, { ...options, to: targets[0] });

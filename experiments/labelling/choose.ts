@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Detector } from '../../experts/detector.ts';
+import { existsSync } from 'node:fs';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { Judgement } from '../../experts/detector.ts';
 import { nearDuplicateAt, nearDuplicatePairs } from '../../src/data/near-duplicates.ts';
-import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import { type Prefix, prefixOf, type Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
 
 /*
  * Which thread to label next: 30 at random, then in every ten labels six whose class the current detector is least sure of, and four at
@@ -60,17 +63,19 @@ export function nextChoice(options: {
  * Ranks threads by the margin between a detector's two likeliest classes after all posts. Of near-duplicate claims only
  * the first counts.
  * @param threads open ones in random order
+ * @param detector passes over a thread by undefined
  * @returns their ids, and the label of every judged thread
  */
 export async function leastSure(
   threads: readonly Thread[],
-  detector: Pick<Detector, 'judge'>,
+  detector: { judge: (prefix: Prefix) => Promise<Pick<Judgement, 'label' | 'probabilities'> | undefined> },
 ): Promise<{ ranking: string[]; labels: Record<string, string> }> {
   const judged: { thread: Thread; label: string; margin: number }[] = [];
-  for (const thread of threads.slice(0, mostJudged)) {
-    const { label, probabilities } = await detector.judge(prefixOf(thread, Math.min(thread.posts.length, mostPosts)));
-    const [first = 0, second = 0] = Object.values(probabilities ?? {}).sort((a, b) => b - a);
-    judged.push({ thread, label: label ?? '', margin: first - second });
+  for (const thread of threads) {
+    const judgement = await detector.judge(prefixOf(thread, Math.min(thread.posts.length, mostPosts)));
+    if (judgement === undefined) continue;
+    const [first = 0, second = 0] = Object.values(judgement.probabilities ?? {}).sort((a, b) => b - a);
+    if (judged.push({ thread, label: judgement.label ?? '', margin: first - second }) === mostJudged) break;
   }
   const nearest = judged
     .toSorted((a, b) => a.margin - b.margin)
@@ -83,4 +88,30 @@ export async function leastSure(
     ranking: nearest.flatMap(({ id }, place) => (repeated.has(place) ? [] : [id])).slice(0, mostRanked),
     labels: Object.fromEntries(judged.map(({ thread, label }) => [thread.id, label])),
   };
+}
+
+/**
+ * A detector that gives stored judgements, each of the longest judged prefix of a thread. `earshot annotate` fills the
+ * store within a budget.
+ * @throws InputError for a missing store, or one without exactly one detector
+ */
+export function storedDetector(path: string) {
+  if (!existsSync(path))
+    throw new InputError(`there is no annotation store ${path}; give one that \`earshot annotate\` wrote`);
+  const store = AnnotationStore.open(path);
+  try {
+    // Parts of judgements have names such as s2mad/comment-score.
+    const rows = store.list().filter(({ detector }) => !detector.includes('/'));
+    const detectors = [...new Set(rows.map(({ detector }) => detector))];
+    if (detectors.length !== 1)
+      throw new InputError(
+        `${path} has judgements by ${detectors.length} detectors (${detectors.join(', ')}); give a store with those of one`,
+      );
+    const judgements = store.getMany(rows.map(({ key }) => key));
+    // The longest prefix of a thread comes last.
+    const longest = new Map(rows.map(({ threadId, key }) => [threadId, judgements.get(key)]));
+    return { judge: async ({ threadId }: Pick<Prefix, 'threadId'>) => longest.get(threadId) };
+  } finally {
+    store.close();
+  }
 }

@@ -6,7 +6,7 @@ import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { crossValidate } from '../judging/cross-validate.ts';
-import { chanceOrder, leastSure, randomStart } from './choose.ts';
+import { chanceOrder, leastSure, randomStart, storedDetector } from './choose.ts';
 import { openLabelFile } from './label-file.ts';
 import { answersOf, threadsWithLabels } from './session.ts';
 
@@ -18,14 +18,15 @@ export function labelPaths(path: string, label: string): { labels: string; out: 
 
 /**
  * Opens or begins the labels of threads.
+ * @param options.annotations store with the judgements of a language model, which choose in place of the local detector
  * @param options.classes needed if neither the threads nor the label file have the label
  * @throws InputError for a label file of another label or classes, or unknown classes
  */
 export function openLabelling(
   threads: readonly Thread[],
-  options: { label: string; classes?: readonly string[]; labels: string; seed: number },
+  options: { label: string; classes?: readonly string[]; labels: string; seed: number; annotations?: string },
 ) {
-  const { label, labels, seed } = options;
+  const { label, labels, seed, annotations } = options;
   // Those that the threads have are a beginning; the label file knows better.
   const ofThreads = existsSync(labels) ? undefined : tasksOf(threads).findLast(({ name }) => name === label)?.labels;
   const classes = options.classes ?? ofThreads;
@@ -39,6 +40,7 @@ export function openLabelling(
     file.seed,
   );
   const labelled = () => threadsWithLabels(threads, { answers: answersOf(file.records()), order, task });
+  const stored = annotations === undefined ? null : storedDetector(annotations);
   let before: Readonly<Record<string, string>> = {};
   return {
     threads: byId,
@@ -56,7 +58,7 @@ export function openLabelling(
       if (taught === null) return null;
       const training = { threads: choosing, task: taught, seed: file.seed, options: quickOptions };
       const open = order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? [])));
-      const { ranking, labels: predicted } = await leastSure(open, await trainLocalDetector(training));
+      const { ranking, labels: predicted } = await leastSure(open, stored ?? (await trainLocalDetector(training)));
       const compared = Object.keys(predicted).filter((id) => before[id] !== undefined);
       const changed = { threads: compared.filter((id) => before[id] !== predicted[id]).length, of: compared.length };
       before = predicted;

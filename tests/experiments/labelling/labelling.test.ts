@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { randomStart } from '../../../experiments/labelling/choose.ts';
 import { openLabelling } from '../../../experiments/labelling/labelling.ts';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
@@ -24,6 +25,51 @@ async function rankingWith(turned: 'random' | 'margin' | null) {
   for (const id of order.slice(-10)) answer(id, 'margin');
   return (await labelling.learn())?.ranking;
 }
+
+function judgedBy(detectors: readonly string[], sure: Readonly<Record<string, readonly number[]>>): string {
+  const path = join(temporaryFolder(), 'judged.sqlite');
+  const store = AnnotationStore.open(path);
+  const rows = detectors.flatMap((detector) =>
+    Object.entries(sure).flatMap(([threadId, margins]) =>
+      margins.map((margin, index) => ({
+        request: { ...{ detector, version: '1', options: {} }, input: [threadId, index], sampleIndex: 0 },
+        judgement: {
+          ...{ label: 'resolved', probabilities: { resolved: 0.5 + margin / 2, escalated: 0.5 - margin / 2 } },
+          ...{ explanation: '', transcript: [], usage: { requests: 1, inputTokens: 1, outputTokens: 1 } },
+        },
+        ...{ rawResponse: null, latencyMs: null, threadId, prefixLength: index + 1 },
+      })),
+    ),
+  );
+  store.putMany(rows);
+  store.close();
+  return path;
+}
+
+describe('stored judgements', () => {
+  const [a, b, c] = threads.map(({ id }) => id);
+  const open = (annotations: string) =>
+    openLabelling(threads, {
+      ...{ label: 'outcome', classes, seed: 1, annotations },
+      labels: join(temporaryFolder(), 'labels.jsonl'),
+    });
+
+  it('choose by the longest judged prefix, and only threads that they judge', async () => {
+    const labelling = open(judgedBy(['judge', 'judge/part'], { [a]: [0, 0.9], [b]: [0.8, 0.1], [c]: [0.5] }));
+    const others = labelling.order.filter((id) => ![a, b, c].includes(id));
+    for (const [place, thread] of others.slice(0, 10).entries())
+      labelling.file.append({
+        ...{ kind: 'label', thread, class: classes[place % 2], annotator: 'anna' },
+        ...{ time: new Date(0).toISOString(), chosen: 'random', chance: 1 },
+      });
+    expect((await labelling.learn())?.ranking).toEqual([b, c, a]);
+  });
+
+  it('are refused without a store, or by several detectors', () => {
+    expect(() => open('missing.sqlite')).toThrow('there is no annotation store missing.sqlite');
+    expect(() => open(judgedBy(['one', 'two'], { [a]: [0.5] }))).toThrow('has judgements by 2 detectors (one, two)');
+  });
+});
 
 describe('the detector that chooses', () => {
   it('learns from the start and from what was chosen by margin, and not from labels that test', async () => {
