@@ -79,13 +79,8 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
   const { terminal, label, classes, annotator, strategy } = options;
   const { stderr } = terminal;
   if (annotator.trim() === '') throw new InputError('--annotator is empty; give the name of whoever labels');
-  const { csv, labelStudio, argilla, doccano } = options;
-  const targets = present<{ format: LabelFormat; file: string }>([
-    csv !== undefined && { format: 'csv', file: csv },
-    labelStudio !== undefined && { format: 'label-studio', file: labelStudio },
-    argilla !== undefined && { format: 'argilla', file: argilla },
-    doccano !== undefined && { format: 'doccano', file: doccano },
-  ]);
+  const formats: readonly LabelFormat[] = ['csv', 'labelStudio', 'argilla', 'doccano'];
+  const targets = formats.flatMap((format) => present([options[format]]).map((file) => ({ format, file })));
   if (targets.length !== (options.next === undefined ? 0 : 1))
     throw new InputError(
       '--next takes the file to write to, and such a file takes --next: give both, such as --next 50 --csv next.csv',

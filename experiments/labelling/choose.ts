@@ -5,6 +5,7 @@ import type { Judgement } from '../../experts/detector.ts';
 import { nearDuplicateAt, nearDuplicatePairs } from '../../src/data/near-duplicates.ts';
 import { type Prefix, prefixOf, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import { missingPath } from '../../src/missing-path.ts';
 
 /*
  * Which thread to label next: 30 at random, then in every ten labels six whose class the current detector is least sure of, and four at
@@ -96,8 +97,7 @@ export async function leastSure(
  * @throws InputError for a missing store, or one without exactly one detector
  */
 export function storedDetector(path: string) {
-  if (!existsSync(path))
-    throw new InputError(`there is no annotation store ${path}; give one that \`earshot annotate\` wrote`);
+  if (!existsSync(path)) throw new InputError(missingPath(path));
   const store = AnnotationStore.open(path);
   try {
     // Parts of judgements have names such as s2mad/comment-score.

@@ -82,7 +82,7 @@ export async function readLabels(
   return records.length;
 }
 
-export type LabelFormat = 'csv' | 'label-studio' | 'argilla' | 'doccano';
+export type LabelFormat = 'csv' | 'labelStudio' | 'argilla' | 'doccano';
 
 export type LabelItem = Choice & { readonly text: string };
 
@@ -106,7 +106,7 @@ export function textOfItems(
   if (format === 'doccano') return items.map((item) => `${JSON.stringify({ ...item, label: [] })}\n`).join('');
   const made = items.map((item) => {
     const { thread: id, text, chosen, chance } = item;
-    return format === 'label-studio' ? { data: item } : { id, fields: { text }, metadata: { chosen, chance } };
+    return format === 'labelStudio' ? { data: item } : { id, fields: { text }, metadata: { chosen, chance } };
   });
   return `${JSON.stringify(made, null, 1)}\n`;
 }

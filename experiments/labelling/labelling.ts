@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
-import { fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
+import { countByLabel, fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
 import { tasksOf } from '../../src/data/classes-of-labels.ts';
 import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
@@ -54,7 +54,7 @@ export function openLabelling(
       const withLabel = labelled().filter((thread) => task.goldLabel(thread) !== null);
       const start = new Set(order.slice(0, randomStart));
       const choosing = withLabel.filter(({ id, chosen }) => chosen !== 'random' || start.has(id));
-      const taught = taskWith(task, { labelled: choosing, fewest: 2 });
+      const taught = taskWith(task, choosing);
       if (taught === null) return null;
       const training = { threads: choosing, task: taught, seed: file.seed, options: quickOptions };
       const open = order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? [])));
@@ -97,19 +97,18 @@ async function tested(
   task: Task,
   seed: number,
 ): Promise<Pick<Learnt, 'macroF1' | 'tested'>> {
-  const fair = labelled.filter((thread) => isFairTest(thread) && task.goldLabel(thread) !== null);
-  const testable = taskWith(task, { labelled: fair, fewest: fewestInFolds });
-  if (fair.length < fewestTested || testable?.labels.length !== task.labels.length)
-    return { macroF1: null, tested: fair.length };
+  const fair = labelled.filter(isFairTest);
+  const counts = Object.values(countByLabel({ task, labels: fair.map((thread) => task.goldLabel(thread) ?? -1) }));
+  if (fair.length < fewestTested || Math.min(...counts) < fewestInFolds) return { macroF1: null, tested: fair.length };
   const { heldOut } = await crossValidate({ threads: labelled, task, seed, detector: quickOptions, curve: false });
   const whole = heldOut.systems.find(({ name }) => name === 'all posts');
   return { macroF1: whole?.macroF1 ?? null, tested: heldOut.threads };
 }
 
-/** The task without rare classes; null for fewer than two classes. */
-function taskWith(task: Task, { labelled, fewest }: { labelled: readonly Thread[]; fewest: number }): Task | null {
-  const counts = task.labels.map((_, label) => labelled.filter((thread) => task.goldLabel(thread) === label).length);
-  const labels = task.labels.filter((_, label) => counts[label] >= fewest);
+/** The task without classes that have fewer than two labels; null for fewer than two classes. */
+function taskWith(task: Task, labelled: readonly Thread[]): Task | null {
+  const counts = countByLabel({ task, labels: labelled.map((thread) => task.goldLabel(thread) ?? -1) });
+  const labels = task.labels.filter((label) => counts[label] >= 2);
   if (labels.length < 2) return null;
   const goldLabel: Task['goldLabel'] = (thread) => {
     const place = labels.indexOf(task.labels[task.goldLabel(thread) ?? -1]);

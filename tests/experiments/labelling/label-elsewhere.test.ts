@@ -15,7 +15,7 @@ async function read(text: string, name = 'export.json') {
 
 describe('what other programs import', () => {
   it('is a list of tasks for Label Studio', () => {
-    expect(JSON.parse(textOfItems(items, { ...of, format: 'label-studio' }))).toEqual(items.map((data) => ({ data })));
+    expect(JSON.parse(textOfItems(items, { ...of, format: 'labelStudio' }))).toEqual(items.map((data) => ({ data })));
   });
 
   it('is a list of records for Argilla', () => {

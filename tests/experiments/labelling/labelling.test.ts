@@ -66,7 +66,7 @@ describe('stored judgements', () => {
   });
 
   it('are refused without a store, or by several detectors', () => {
-    expect(() => open('missing.sqlite')).toThrow('there is no annotation store missing.sqlite');
+    expect(() => open('missing.sqlite')).toThrow('there is no missing.sqlite');
     expect(() => open(judgedBy(['one', 'two'], { [a]: [0.5] }))).toThrow('has judgements by 2 detectors (one, two)');
   });
 });
