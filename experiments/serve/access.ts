@@ -61,9 +61,12 @@ function digest(text: string): Buffer {
 
 export function listenError(error: unknown, { host, port }: { host: string; port: number }): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'EADDRINUSE')
-    return new InputError(`something listens at ${host}:${port} already; stop it, or choose another --port`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new InputError(`${host} is no address of this machine; correct --host`);
+  const elsewhere = `${host} is no address of this machine; correct --host`;
+  const problems: Readonly<Record<string, string>> = {
+    EADDRINUSE: `something listens at ${host}:${port} already; stop it, or choose another --port`,
+    EADDRNOTAVAIL: elsewhere,
+    ENOTFOUND: elsewhere,
+  };
+  if (problems[code] !== undefined) return new InputError(problems[code]);
   return diskError(error, { what: `listen at ${host}:${port}` });
 }

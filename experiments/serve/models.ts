@@ -89,15 +89,17 @@ const modelName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export function modelSources(words: readonly string[]): ModelSource[] {
   const sources = words.map((word) => {
     const [, name, folder] = /^([^=/]+)=(.+)$/.exec(word) ?? [null, basename(resolve(word)), word];
-    if (!modelName.test(name))
-      throw new InputError(
-        `${JSON.stringify(name)} cannot name a model: names have up to 64 letters, digits, dots, dashes and underscores; write name=${folder}`,
-      );
     return { name, folder };
   });
-  for (const [index, { name }] of sources.entries())
-    if (sources.findIndex((other) => other.name === name) !== index)
-      throw new InputError(`two bundles are called ${name}; give one of them another name, such as ${name}-2=<folder>`);
+  for (const [index, { name, folder }] of sources.entries()) {
+    const isRepeated = sources.findIndex((other) => other.name === name) !== index;
+    if (isRepeated || !modelName.test(name))
+      throw new InputError(
+        isRepeated
+          ? `two bundles are called ${name}; give one of them another name, such as ${name}-2=<folder>`
+          : `${JSON.stringify(name)} cannot name a model: names have up to 64 letters, digits, dots, dashes and underscores; write name=${folder}`,
+      );
+  }
   return sources;
 }
 
