@@ -11,6 +11,7 @@ import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openData } from './parts.ts';
 import { askOwnModels } from './policy/own-models.ts';
 import { openPolicy } from './policy/policy-folder.ts';
+import { resultOfRun } from './result.ts';
 import { readWhole } from './scored-thread.ts';
 import { decideRead } from './states.ts';
 
@@ -39,7 +40,8 @@ export async function evaluateRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
   const { run, data, detector, runs, skipInvalid, includeTrained, context } = settings;
-  openRunOf(run, 'stop-agent');
+  // Refuses a run that is not finished.
+  resultOfRun.read(openRunOf(run, 'stop-agent'));
   const agent = await openPolicy(run);
   const judging = detector === undefined ? agent : await openPolicy(detector);
   const { seed, experiment: saved } = agent.manifest.training;
