@@ -9,7 +9,7 @@ type Value = string | number | null | Uint8Array;
 
 const BUSY_TIMEOUT_MS = 30_000;
 
-/** What a file of SQLite holds. */
+/** The tables of a file, and how they are made. */
 export interface SqliteForm {
   /** Names the file in messages, such as "annotation store". */
   readonly name: string;

@@ -56,7 +56,7 @@ export type ThreadDecision = Readonly<z.output<typeof threadDecisionSchema>>;
  * Projections of it. In JavaScript, a policy answers with a `PolicyDecision`, which names no thread.
  */
 
-/** What a run counts of a decision; `decisions.jsonl` has it beside the gold label. */
+/** Numbers that a run counts of a decision; `decisions.jsonl` has it beside the gold label. */
 export const stopNumbersSchema = threadDecisionSchema
   .pick({ postsUsed: true, posts: true, hours: true, queries: true })
   .strict();
