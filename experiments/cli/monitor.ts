@@ -58,33 +58,32 @@ async function monitor(
   options: OptionsOf<typeof monitorOptions> & { files: readonly string[]; terminal: Terminal },
 ): Promise<void> {
   const { files, alarmLevel, quiet, json = false, terminal } = options;
-  const [{ openPolicy }, { readAudits }, { monitored }] = await Promise.all([
+  const [{ openPolicy }, { readAudits }, { monitored, violation, watchedPolicy }] = await Promise.all([
     import('../stop-agent/policy/policy-folder.ts'),
     import('../stop-agent/audit-file.ts'),
     import('../stop-agent/monitor.ts'),
   ]);
   const { stdout, stderr } = terminal;
   const policy = await openPolicy(folder);
-  const { digest } = policy;
   const { guarantee = null } = policy.manifest;
   if (guarantee === null)
     throw new InputError(`${folder} has no guarantee to monitor; \`earshot calibrate ${folder}\` gives it one`);
-  if (guarantee.loss === 'harm' || guarantee.loss === 'false-alert')
+  const watched = watchedPolicy(policy, { quietMs: quiet * 3_600_000, now: new Date() });
+  if (watched === null)
     throw new InputError(
       `the guarantee of ${folder} is about ${guarantee.loss}, which takes true labels, and audits have none; monitor one about changed predictions (\`earshot calibrate --loss disagreement\`) or withdrawn alerts (--loss withdrawn)`,
     );
   const audits = readAudits(files);
-  const { alerts } = policy.definition.task;
-  const watched = { policy: digest, guarantee, alerts, quietMs: quiet * 3_600_000, now: new Date() };
   const monitoring = monitored(audits, { ...watched, alarmLevel });
   if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...monitoring });
   else stdout.write(await monitorText(monitoring, { guarantee, alarmLevel }));
   const changed = await answered(audits, { ...options, watched, alarm: monitoring.alarm, policy });
   if (changed !== null)
     return void stderr.write(`\nNow: ${changed}.\nIt is in ${policy.folder}; decide, serve and export use it.\n`);
-  if (monitoring.alarm !== null && (guarantee.adapted ?? null) === null)
+  const violated = violation(monitoring, guarantee);
+  if (violated !== null)
     throw new GuaranteeViolated(
-      `the guarantee of ${folder} is violated: ${monitoring.alarm.losses} of the first ${monitoring.alarm.items} audited ${auditedWords(guarantee)}; calibrate again on threads of now, or on these audits (--recalibrate)`,
+      `the guarantee of ${folder} is violated: ${violated.losses} of the first ${violated.items} audited ${auditedWords(guarantee)}; calibrate again on threads of now, or on these audits (--recalibrate)`,
     );
 }
 

@@ -60,9 +60,9 @@ password of Redis. Logs are lines of JSON on standard output and hold no texts o
 
 SIGHUP reloads the bundles without dropping a request; a new guarantee takes effect within seconds. With --audit, send the posts of a
 thread after its decision, too, and "end": true with the last; a thread without posts for --idle minutes counts as ended.
-\`earshot monitor\` reads the audits and shows whether the guarantee holds. After SIGTERM or Ctrl-C, the server finishes open requests.
-npx passes no SIGTERM on: in scripts, start the file experiments/cli/earshot.mjs of the package with node, or give --with-parent.
-/openapi.json describes the requests, and /metrics is for Prometheus.
+/v1/guarantee shows whether the guarantee holds. After SIGTERM or Ctrl-C, the server finishes open requests. npx passes no SIGTERM
+on: in scripts, start the file experiments/cli/earshot.mjs of the package with node, or give --with-parent.
+/docs lists the requests, /openapi.json describes them for programs, and /metrics is for Prometheus.
 
 Examples:
   earshot serve policy
@@ -143,7 +143,7 @@ async function serveUntil(gone: AbortSignal, bundles: readonly string[], options
     logLevel,
   });
   stderr.write(
-    `earshot: serving ${models.map(({ name }) => name).join(', ')} at ${serving.address}; ${serving.address}/openapi.json describes the requests\n`,
+    `earshot: serving ${models.map(({ name }) => name).join(', ')} at ${serving.address}; ${serving.address}/docs shows what can be asked\n`,
   );
   const forget = terminal.onHangUp(() => void serving.reload());
   try {

@@ -1,28 +1,53 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
+import { guaranteeInWords } from '../../checkpoints/policy/guarantee.ts';
 import { InputError } from '../../src/errors.ts';
 import type { ThreadView } from '../stop-agent/decide.ts';
 import { HttpProblem, problems, unavailable, withoutFolders } from './http-problem.ts';
-import type { Models } from './models.ts';
+import { type Models, modelQuery } from './models.ts';
+import { alarmLevel, type ThreadAudits } from './thread-audits.ts';
 import type { ThreadStore } from './thread-store.ts';
+
+const guaranteeSchema = z.object({
+  guarantee: z.string().describe('as a sentence'),
+  level: z.number().describe('largest share of predictions that may change, or of early alerts that may be withdrawn'),
+  threshold: z.number().describe('the policy stops where its score exceeds this'),
+  audits: z
+    .int()
+    .describe('that count: up to the first thread that is still open, in the order in which threads opened'),
+  changed: z
+    .int()
+    .describe('audited predictions that differ from those after all posts, or early alerts that these would withdraw'),
+  low: z.number().describe('lower end of the confidence sequence of the share that changes, valid at any time'),
+  high: z.number().describe('its upper end'),
+  eValue: z.number().describe('evidence against the guarantee'),
+  alarmAt: z.number().describe('the e-value of an alarm'),
+  alarm: z
+    .boolean()
+    .describe('whether the e-value has ever reached that; false where the threshold follows the audits'),
+  waiting: z.int().describe('audits that opened after a thread which is still open'),
+  missing: z.int().describe('audits without an end'),
+});
 
 export interface ServerState {
   /** True from the beginning of the shutdown: the server is not ready, and connections are closed. */
   isClosing: boolean;
 }
 
-/** Routes for operators: health, metrics, reloads and the OpenAPI document. */
+/** Routes for operators: health, metrics, reloads, the guarantee and the OpenAPI document. */
 export function operationRoutes(options: {
   models: Models;
   store: ThreadStore;
   metrics: ServerMetrics;
+  audits: ThreadAudits | null;
   state: ServerState;
 }): FastifyPluginAsyncZod {
-  const { models, store, metrics, state } = options;
+  const { models, store, metrics, audits, state } = options;
   const about = (operationId: string, summary: string) => ({ tags: ['operation'], operationId, summary });
   const answer = z.strictObject({});
   const text = { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } } };
+  const page = { 200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } } };
   return async (app) => {
     app.get(
       '/v2/health/live',
@@ -93,11 +118,56 @@ export function operationRoutes(options: {
       },
       async () => ({ ...app.swagger() }),
     );
+    app.get(
+      '/docs',
+      { schema: { ...about('docs', 'This interface as a page'), response: { ...page, ...problems() } } },
+      async (_request, reply) => {
+        const { apiPage } = await import('./api-page.ts');
+        reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
+        return reply.type('text/html; charset=utf-8').send(apiPage(app.swagger()));
+      },
+    );
+    app.get(
+      '/v1/guarantee',
+      {
+        schema: {
+          ...about('guarantee', 'Whether the guarantee holds'),
+          description: 'From the audits of all servers that share a Redis.',
+          querystring: modelQuery(models.names),
+          response: { 200: guaranteeSchema, ...problems(404, 503) },
+        },
+      },
+      async ({ query }) => {
+        const bundle = models.chosen(query.model);
+        if (audits === null) throw new HttpProblem(404, 'nothing is audited; start the server with --audit 10%');
+        const audited = await audits.about(bundle);
+        if (audited === null)
+          throw new HttpProblem(
+            404,
+            'the bundle has no guarantee about changed predictions or withdrawn alerts; `earshot calibrate` gives it one',
+          );
+        const { guarantee, monitoring, isViolated } = audited;
+        const { items, losses, low, high, eValue } = monitoring.now;
+        return {
+          guarantee: `${guaranteeInWords(guarantee)}.`,
+          level: guarantee.level,
+          threshold: guarantee.threshold,
+          audits: items,
+          changed: losses,
+          ...{ low, high, eValue },
+          alarmAt: 1 / alarmLevel,
+          alarm: isViolated,
+          waiting: monitoring.waiting,
+          missing: monitoring.missing,
+        };
+      },
+    );
   };
 }
 
 /** Metrics for Prometheus. Labels have few values: routes instead of addresses, models instead of threads. */
-export function serverMetrics(store: ThreadStore) {
+export function serverMetrics(options: { models: Models; store: ThreadStore; audits: ThreadAudits | null }) {
+  const { models, store, audits } = options;
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -132,6 +202,7 @@ export function serverMetrics(store: ThreadStore) {
       else this.remove();
     },
   });
+  if (audits !== null) addGuarantees(registry, { models, audits });
   return {
     registry,
     countRequest: (seconds: number, labels: { method: string; route: string; status: number }) =>
@@ -145,3 +216,46 @@ export function serverMetrics(store: ThreadStore) {
 }
 
 export type ServerMetrics = ReturnType<typeof serverMetrics>;
+
+function addGuarantees(registry: Registry, { models, audits }: { models: Models; audits: ThreadAudits }): void {
+  type Audited = NonNullable<Awaited<ReturnType<ThreadAudits['about']>>>;
+  const guarantees: Readonly<Record<string, [help: string, of: (audited: Audited) => number]>> = {
+    earshot_audits: ['Audited threads that count for the guarantee.', ({ monitoring }) => monitoring.now.items],
+    earshot_audits_changed: [
+      'Of those, threads whose prediction changed, or whose alert was withdrawn, after the stop.',
+      ({ monitoring }) => monitoring.now.losses,
+    ],
+    earshot_guarantee_e_value: [
+      'Evidence against the guarantee; an alarm is at 20.',
+      ({ monitoring }) => monitoring.now.eValue,
+    ],
+    earshot_guarantee_alarm: [
+      '1 once that was ever reached; 0 where the threshold follows the audits.',
+      ({ isViolated }) => Number(isViolated),
+    ],
+  };
+  const guaranteesNow = async () => {
+    const ofModels: (Audited & { model: string })[] = [];
+    for (const model of models.areReady() ? models.names : []) {
+      const audited = await audits.about(models.get(model)).catch(() => null);
+      if (audited !== null) ofModels.push({ model, ...audited });
+    }
+    return ofModels;
+  };
+  // All of these are collected at the same time, and looking through all audits takes a while.
+  let looking: ReturnType<typeof guaranteesNow> | null = null;
+  for (const [name, [help, of]] of Object.entries(guarantees))
+    new Gauge({
+      name,
+      help,
+      labelNames: ['model'],
+      registers: [registry],
+      async collect() {
+        this.reset();
+        looking ??= guaranteesNow().finally(() => {
+          looking = null;
+        });
+        for (const audited of await looking) this.set({ model: audited.model }, of(audited));
+      },
+    });
+}

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { auditSchema } from '../../checkpoints/policy/audit.ts';
+import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { outcomeSchema } from '../stop-agent/decide.ts';
@@ -10,13 +10,18 @@ import { keptPostSchema, type ThreadLimits, type ThreadStore, tooManyThreads } f
 
 /*
  * Threads in Redis, for several servers and for restarts. A thread is a hash (incarnation, ended, outcome, audit) and a list of
- * posts; one sorted set holds all threads by the time they expire, and another the audited ones by the time they count as quiet. Each
- * operation is one script, so that two servers that add to a thread at the same time cannot both succeed.
+ * posts; one sorted set holds all threads by the time they expire, another the audited ones by the time they count as quiet, and a
+ * stream the audits of all servers. Each operation is one script, so that two servers that add to a thread at the same time cannot both
+ * succeed.
  */
 
 const prefix = 'earshot:';
 const openThreads = `${prefix}threads`;
 const auditedThreads = `${prefix}audited`;
+const auditStream = `${prefix}audits`;
+/** Audits that the stream keeps, and audits per page. */
+const mostShared = 100_000;
+const pageSize = 5000;
 
 /** A script, sent once and then called by its hash. Times are the server's, in milliseconds. */
 function script(source: string) {
@@ -76,6 +81,11 @@ redis.call('ZREM', KEYS[4], KEYS[1])
 redis.call('HDEL', KEYS[1], 'audit')
 if redis.call('HEXISTS', KEYS[1], 'outcome') == 1 then redis.call('DEL', KEYS[2]) end
 return 1`),
+  shareAudit: script(`
+return redis.call('XADD', KEYS[5], 'MAXLEN', '~', ARGV[1], '*', 'audit', ARGV[2])`),
+  /** first id → pairs of an id and its fields */
+  sharedAudits: script(`
+return redis.call('XRANGE', KEYS[5], ARGV[1], '+', 'COUNT', ARGV[2])`),
   delete: script(`
 redis.call('ZREM', KEYS[4], KEYS[1])
 redis.call('ZREM', KEYS[3], KEYS[1])
@@ -86,6 +96,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 return redis.call('ZCARD', KEYS[3])`),
 };
 
+const auditsAnswer = z.array(z.tuple([z.string(), z.tuple([z.literal('audit'), z.string()])]));
 const readAnswer = z.tuple([z.string(), z.string(), z.string(), z.string(), z.array(z.string())]).nullable();
 
 function parseStored<Schema extends z.core.$ZodType>(schema: Schema, text: string): z.output<Schema> {
@@ -134,7 +145,7 @@ function scriptRunner(redis: Redis) {
     key: string,
     words: readonly (string | number)[],
   ) => {
-    const keys = [`${prefix}thread:${key}`, `${prefix}posts:${key}`, openThreads, auditedThreads];
+    const keys = [`${prefix}thread:${key}`, `${prefix}posts:${key}`, openThreads, auditedThreads, auditStream];
     try {
       return await redis.evalsha(sha, keys.length, ...keys, ...words).catch((error: unknown) => {
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
@@ -157,6 +168,8 @@ export async function redisThreads(
 ): Promise<ThreadStore> {
   const redis = await connected(url, password);
   const run = scriptRunner(redis);
+  /** The first unread id of the stream. */
+  let unread = '-';
 
   return {
     async read(key, position) {
@@ -190,6 +203,26 @@ export async function redisThreads(
     },
     async closeAudit(key) {
       await run(scripts.closeAudit, key, []);
+    },
+    async shareAudit(audit) {
+      await run(scripts.shareAudit, '', [mostShared, JSON.stringify(audit)]);
+    },
+    async sharedAudits() {
+      const audits: Audit[] = [];
+      let next = unread;
+      for (;;) {
+        const page = auditsAnswer.parse(await run(scripts.sharedAudits, '', [next, pageSize]));
+        audits.push(...page.map(([, [, text]]) => parseStored(auditSchema, text)));
+        const last = page.at(-1);
+        if (last !== undefined) {
+          const [time, sequence] = last[0].split('-');
+          next = `${time}-${Number(sequence) + 1}`;
+        }
+        if (page.length === pageSize) continue;
+        // Only now: where a page fails, the next call reads all of them again.
+        unread = next;
+        return audits;
+      }
     },
     delete: async (key) => (await run(scripts.delete, key, [])) === 1,
     count: async () => z.number().parse(await run(scripts.count, '', [])),

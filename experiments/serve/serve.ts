@@ -84,7 +84,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       ? memoryThreads(threadLimits)
       : await redisThreads(options.sessions, { ...threadLimits, password: options.redisPassword });
   const { idleMs } = threadLimits;
-  const server = await createServer({ models, store, access, limits, logger, audits });
+  const server = await createServer({ models, store, access, limits, logger, audits, quietMs: 3 * idleMs });
   const endQuiet = async (): Promise<void> => {
     await server.endQuietThreads();
     quietTimer = setTimeout(endQuiet, Math.min(60_000, idleMs / 10)).unref();

@@ -34,17 +34,19 @@ export interface ServerOptions {
   readonly logger: FastifyBaseLogger;
   /** Undefined without audits. */
   readonly audits?: AuditSettings | undefined;
+  /** Milliseconds until an open thread is left out of the guarantee's check. */
+  readonly quietMs?: number;
   /** The clock for deadlines of growing threads. */
   readonly now?: (() => Date) | undefined;
 }
 
 /** Creates the server without listening. */
 export async function createServer(options: ServerOptions) {
-  const { models, store, access, limits, logger } = options;
+  const { models, store, access, limits, logger, quietMs = Number.POSITIVE_INFINITY } = options;
   const { now = () => new Date() } = options;
   const state: ServerState = { isClosing: false };
-  const audits = options.audits === undefined ? null : threadAudits(options.audits, { store, now });
-  const metrics = serverMetrics(store);
+  const audits = options.audits === undefined ? null : threadAudits(options.audits, { store, quietMs, now });
+  const metrics = serverMetrics({ models, store, audits });
   const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now, audits });
   const app = bareServer({ limits, logger });
   const refuseOtherMethods = otherMethods(app);
@@ -64,7 +66,7 @@ export async function createServer(options: ServerOptions) {
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
   });
-  await app.register(operationRoutes({ models, store, metrics, state }));
+  await app.register(operationRoutes({ models, store, metrics, audits, state }));
   await app.register(threadRoutes({ models, threads, metrics }));
   await app.register(decideRoutes({ models }));
   refuseOtherMethods();
@@ -166,7 +168,13 @@ function addHooks(
     return answerProblem(reply, problem);
   });
   app.setNotFoundHandler((_request, reply) =>
-    answerProblem(reply, new HttpProblem(404, 'there is nothing at this address; /openapi.json lists what there is')),
+    answerProblem(
+      reply,
+      new HttpProblem(
+        404,
+        'there is nothing at this address; /docs lists what there is, and /openapi.json the same for programs',
+      ),
+    ),
   );
 }
 

@@ -1,6 +1,6 @@
 import { type Audit, type AuditDraw, auditedThread, isAudited, openedAudit } from '../../checkpoints/policy/audit.ts';
 import { ProviderError } from '../../src/errors.ts';
-import { auditFile } from '../stop-agent/audit-file.ts';
+import { auditFile, inOrder, readAudits } from '../stop-agent/audit-file.ts';
 import type { ServedBundle } from './models.ts';
 import type { NewPost } from './thread-reading.ts';
 import { type KeptThread, keptPost, repeated, type ThreadStore } from './thread-store.ts';
@@ -10,6 +10,9 @@ export interface AuditSettings extends AuditDraw {
   readonly mostQueries: number;
 }
 
+/** Probability of ever raising an alarm while the guarantee holds. */
+export const alarmLevel = 0.05;
+
 interface Place {
   readonly bundle: ServedBundle;
   readonly id: string;
@@ -18,14 +21,23 @@ interface Place {
 
 /**
  * Audits threads: their posts stay after the decision, and the detector is queried at their end. The audits of this
- * server are in its file.
+ * server are in its file, and in memory those of all servers on the same store.
+ * @param options.quietMs milliseconds until an open thread is left out of the guarantee's check
  */
 export function threadAudits(
   { file, mostQueries, ...draw }: AuditSettings,
-  { store, now }: { store: ThreadStore; now: () => Date },
+  { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: () => Date },
 ) {
-  const add = auditFile(file);
+  const append = auditFile(file);
+  const audits = readAudits([file]);
   let queries = 0;
+
+  /** Writes the file first, because the store may lose an audit. */
+  async function add(audit: Audit): Promise<void> {
+    append(audit);
+    const { outcome } = audit;
+    await store.shareAudit({ ...audit, outcome: outcome === null ? null : { ...outcome, path: null } });
+  }
 
   /** The open audit of a new thread; null if it is not drawn, or the guarantee was calibrated on it. */
   async function drawn({ policy }: ServedBundle, { id, claim }: { id: string; claim: string }): Promise<Audit | null> {
@@ -63,7 +75,7 @@ export function threadAudits(
         isOutOfDistribution: outcome.outOfDistribution?.isFlagged ?? null,
         outcome: { closed: now().toISOString(), ...end },
       };
-      add(closed);
+      await add(closed);
       await store.closeAudit(key);
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
@@ -71,7 +83,7 @@ export function threadAudits(
   }
 
   async function closeWithout(key: string, { audit, missing }: { audit: Audit; missing: string }): Promise<void> {
-    add({ ...audit, outcome: { closed: now().toISOString(), missing } });
+    await add({ ...audit, outcome: { closed: now().toISOString(), missing } });
     await store.closeAudit(key);
   }
 
@@ -83,6 +95,16 @@ export function threadAudits(
     async abandon(key: string, missing: string): Promise<void> {
       const audit = (await store.read(key, null))?.audit ?? null;
       if (audit !== null) await closeWithout(key, { audit, missing });
+    },
+    /** The state of a bundle's guarantee; null if the bundle has none that audits can check. */
+    async about({ policy }: ServedBundle) {
+      const { monitored, violation, watchedPolicy } = await import('../stop-agent/monitor.ts');
+      const watched = watchedPolicy(policy, { quietMs, now: now() });
+      if (watched === null) return null;
+      audits.push(...(await store.sharedAudits()));
+      const { guarantee } = watched;
+      const monitoring = monitored(inOrder(audits), { ...watched, alarmLevel });
+      return { guarantee, monitoring, isViolated: violation(monitoring, guarantee) !== null };
     },
   };
 }

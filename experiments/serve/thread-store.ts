@@ -71,6 +71,9 @@ export interface ThreadStore {
   quietAudits(): Promise<string[]>;
   /** Ends the audit, so that the thread expires like others. */
   closeAudit(key: string): Promise<void>;
+  shareAudit(audit: Audit): Promise<void>;
+  /** Audits since the last call; the first call also returns earlier ones. */
+  sharedAudits(): Promise<Audit[]>;
   /** False for an unknown thread. */
   delete(key: string): Promise<boolean>;
   count(): Promise<number>;
@@ -102,6 +105,7 @@ export interface ThreadLimits {
 export function memoryThreads(options: ThreadLimits & { maxCharacters: number; now?: () => number }): ThreadStore {
   const { maxThreads, idleMs, maxCharacters, now = Date.now } = options;
   const entries = threadEntries({ idleMs, now });
+  const shared: Audit[] = [];
 
   return {
     async read(key, position) {
@@ -139,6 +143,10 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
       entry.audit = null;
       if (entry.outcome !== null) entries.forgetTexts(entry);
     },
+    async shareAudit(audit) {
+      shared.push(audit);
+    },
+    sharedAudits: async () => shared.splice(0),
     delete: async (key) => entries.delete(key),
     async count() {
       entries.forgetExpired();

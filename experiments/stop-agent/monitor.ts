@@ -1,6 +1,7 @@
 import type { Audit, Audited } from '../../checkpoints/policy/audit.ts';
 import { auditedLoss, type CountedLoss } from '../../checkpoints/policy/audit.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
+import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import { manyFlagged } from '../../checkpoints/policy/out-of-distribution.ts';
 import { confidenceSequence, eProcess, type Losses } from '../../src/metrics/e-process.ts';
 
@@ -47,6 +48,21 @@ export interface Watched extends Pick<CountedLoss, 'alerts'> {
   /** A thread that opened so long ago and has not ended never will, in milliseconds. */
   readonly quietMs: number;
   readonly now: Date;
+}
+
+/** What to watch of a policy; null if it has no guarantee that audits can check, because they have no true labels. */
+export function watchedPolicy(
+  { digest, manifest, definition }: Pick<Policy, 'digest' | 'manifest' | 'definition'>,
+  times: Pick<Watched, 'quietMs' | 'now'>,
+): (Watched & { readonly guarantee: Guarantee }) | null {
+  const { guarantee = null } = manifest;
+  if (guarantee === null || guarantee.loss === 'harm' || guarantee.loss === 'false-alert') return null;
+  return { policy: digest, guarantee, alerts: definition.task.alerts, ...times };
+}
+
+/** The alarm that says that the guarantee is violated. A threshold that follows the audits promises nothing. */
+export function violation({ alarm }: Pick<Monitored, 'alarm'>, { adapted = null }: Watched['guarantee']): Watch | null {
+  return adapted === null ? alarm : null;
 }
 
 /**

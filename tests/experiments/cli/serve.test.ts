@@ -69,9 +69,7 @@ describe('serve', () => {
     const file = { detector: { name: 'single-prompt', model: endpoint }, task: 'rumor' };
     const cwd = temporaryFolder({ 'prompt.yaml': JSON.stringify(file) });
     const server = await started([await biasedBundle(50), '--detector', 'prompt.yaml', '--drain', '3'], { cwd });
-    expect(server.errors()).toMatch(
-      /^earshot: serving bundle at http:\/\/127\.0\.0\.1:\d+; http\S+\/openapi.json describes/,
-    );
+    expect(server.errors()).toMatch(/^earshot: serving bundle at http:\/\/127\.0\.0\.1:\d+; http\S+\/docs shows/);
     const answers = Array.from({ length: 60 }, (_, index) => ask(server.address, `t${index % 30}`));
     // In the middle: half of the questions were asked, so all of the requests have had time to arrive.
     await until(() => model.requests.length >= 15);

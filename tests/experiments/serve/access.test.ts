@@ -24,7 +24,15 @@ describe('who may ask', () => {
     const { app } = await smallServer({ access: { kind: 'token', token } });
     const ask = async (url: string, authorization?: string) =>
       (await app.inject({ url, headers: authorization === undefined ? {} : { authorization } })).statusCode;
-    const urls = ['/v2/repository/models/small/load', '/v1/threads/t', '/metrics', '/openapi.json', '/nowhere'];
+    const urls = [
+      '/v1/guarantee',
+      '/v2/repository/models/small/load',
+      '/v1/threads/t',
+      '/metrics',
+      '/docs',
+      '/openapi.json',
+      '/nowhere',
+    ];
     for (const url of urls) {
       for (const wrong of [
         undefined,
@@ -39,14 +47,14 @@ describe('who may ask', () => {
       expect(await ask(url, `bearer ${token}`), url).not.toBe(401);
     }
     expect([await ask('/v2/health/live'), await ask('/v2/health/ready')]).toEqual([200, 200]);
-    const refused = await app.inject('/metrics');
+    const refused = await app.inject('/docs');
     expect(refused.headers['www-authenticate']).toBe('Bearer');
     expect(refused.json()).toEqual({ error: 'the bearer token is missing or wrong', field: 'authorization' });
   });
 
   it('is no page in a browser whose name leads to this machine', async () => {
     const { app } = await smallServer();
-    const ask = async (host: string) => (await app.inject({ url: '/metrics', headers: { host } })).statusCode;
+    const ask = async (host: string) => (await app.inject({ url: '/docs', headers: { host } })).statusCode;
     for (const host of ['localhost:8600', '127.0.0.1', '[::1]:8600']) expect(await ask(host), host).toBe(200);
     for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:80'])
       expect(await ask(host), host).toBe(403);

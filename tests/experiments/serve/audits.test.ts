@@ -10,7 +10,7 @@ import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder
 import { threadIdentity } from '../../../src/data/thread.ts';
 import { smallGuarantee } from '../../checkpoints/policy/small-bundle.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { biasedBundle, json, listening, mixedBundle, smallServer, threadLimits, threads } from './small-server.ts';
+import { biasedBundle, listening, mixedBundle, smallServer, threadLimits, threads } from './small-server.ts';
 
 function logged({ share = 1 }: { share?: number } = {}) {
   const file = join(temporaryFolder({}), 'audits.jsonl');
@@ -37,6 +37,23 @@ describe('audits of a server', () => {
     }
     const byId = (all: readonly Audit[]) => new Map(all.map((audit) => [audit.threadId, withoutTimes(audit)]));
     expect(byId(read())).toEqual(byId(expected));
+
+    const { body } = await server.get('/v1/guarantee');
+    expect(body).toMatchObject({ level: 0.05, audits: threads.length, waiting: 0, alarm: true, alarmAt: 20 });
+    const metrics = await server.app.inject('/metrics');
+    expect(metrics.body).toContain(`earshot_audits_changed{model="small"} ${body.changed}`);
+    expect(metrics.body).toContain('earshot_guarantee_alarm{model="small"} 1');
+  });
+
+  it('raise no alarm where the threshold follows them', async () => {
+    const adapted = { audits: 1, losses: 1, history: [] };
+    const folder = await mixedBundle({ guarantee: { ...smallGuarantee(0.5), adapted } });
+    const server = await smallServer({ bundles: { small: folder }, audits: logged().audits });
+    for (const { id, posts } of threads) await server.post(id, { posts, end: true });
+    const { body } = await server.get('/v1/guarantee');
+    expect(body).toMatchObject({ audits: threads.length, alarm: false });
+    expect(body.eValue).toBeGreaterThan(body.alarmAt);
+    expect((await server.app.inject('/metrics')).body).toContain('earshot_guarantee_alarm{model="small"} 0');
   });
 
   it('leave out threads that the guarantee was found on', async () => {
@@ -93,25 +110,18 @@ describe('audits of a server', () => {
     await other.post('t', { posts: [post('a'), post('b')], end: true });
     expect(none.read()).toEqual([]);
     expect((await other.store.read('small/t', null))?.posts).toEqual([]);
+    expect((await other.get('/v1/guarantee')).body.error).toContain('has no guarantee');
   });
 
   it('use a new guarantee of a bundle without a restart', async () => {
     const folder = await mixedBundle({ guarantee: smallGuarantee(0.5) });
     const file = join(temporaryFolder({}), 'audits.jsonl');
     const serving = await listening({ folder, audits: { file, share: 1, seed: 1, mostQueries: 1e9 } });
-    const view = z.looseObject({ bundle: z.string() });
-    let asked = 0;
-    const servedHash = async () => {
-      const body = JSON.stringify({ posts: [post('a')] });
-      const url = `${serving.address}/v1/threads/t${asked++}/posts`;
-      return view.parse(await (await fetch(url, { method: 'POST', headers: json, body })).json()).bundle;
-    };
-    const { manifest } = await openPolicy(folder);
-    expect(await servedHash()).toBe(manifest.sha256);
+    const answer = z.looseObject({ threshold: z.number() });
+    const threshold = async () => answer.parse(await (await fetch(`${serving.address}/v1/guarantee`)).json()).threshold;
+    expect(await threshold()).toBe(0.5);
     await guaranteeInBundle(folder, smallGuarantee(0.75));
-    const { sha256 } = (await openPolicy(folder)).manifest;
-    expect(sha256).not.toBe(manifest.sha256);
-    for (let waited = 0; waited < 100 && (await servedHash()) !== sha256; waited++) await sleep(100);
-    expect(await servedHash()).toBe(sha256);
+    for (let waited = 0; waited < 100 && (await threshold()) !== 0.75; waited++) await sleep(100);
+    expect(await threshold()).toBe(0.75);
   });
 });

@@ -97,13 +97,15 @@ it('is not ready from the moment it is told to stop, nor while threads cannot be
   expect((await decide({ threads: [{ posts: [{ text: 'a claim' }] }] })).status).toBe(200);
 });
 
-it('shows what can be asked', async () => {
+it('shows what can be asked, as a document and as a page', async () => {
   const { app } = await smallServer();
   const document = (await app.inject('/openapi.json')).json();
   expect(Object.keys(document.paths).sort()).toEqual([
+    '/docs',
     '/metrics',
     '/openapi.json',
     '/v1/decide',
+    '/v1/guarantee',
     '/v1/threads/{id}',
     '/v1/threads/{id}/posts',
     '/v2/health/live',
@@ -112,6 +114,10 @@ it('shows what can be asked', async () => {
   ]);
   // Generators of clients fail on schemas that are true or false.
   expect(JSON.stringify(document)).not.toMatch(/"items":(?:true|false)/);
+  const page = await app.inject('/docs');
+  expect(page.headers['content-type']).toContain('text/html');
+  for (const path of Object.keys(document.paths)) expect(page.body).toContain(` ${path}</code>`);
+  expect(page.body).not.toContain('<script');
 });
 
 it('leads from any other address to what can be asked', async () => {
@@ -119,6 +125,6 @@ it('leads from any other address to what can be asked', async () => {
   for (const url of ['/', '/v1', '/v2/models/small/infer'])
     expect(await get(url), url).toMatchObject({
       status: 404,
-      body: { error: expect.stringContaining('; /openapi.json lists what') },
+      body: { error: expect.stringContaining('; /docs lists what') },
     });
 });
