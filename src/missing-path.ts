@@ -35,10 +35,11 @@ export function missingRun(path: string): string {
   return missingPathWith('Give a run, such as runs/quickstart/one-query/seed-1', path);
 }
 
+/** Without hidden files, and without what a command is still writing (src/atomic-file.ts). */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
-      .filter((name) => !name.startsWith('.'))
+      .filter((name) => !name.startsWith('.') && !name.endsWith('.unfinished'))
       .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   } catch {
     return [];

@@ -4,7 +4,12 @@ import { missingPath, missingRun } from '../../src/missing-path.ts';
 import { temporaryFolder } from './data/fixtures.ts';
 
 it('names what is most like a path that is not there, else what is there', () => {
-  const folder = temporaryFolder({ 'runs/quickstart/a.json': {}, 'runs/mine/a.json': {}, 'runs/.hidden/a.json': {} });
+  const folder = temporaryFolder({
+    'runs/quickstart/a.json': {},
+    'runs/mine/a.json': {},
+    'runs/.hidden/a.json': {},
+    'runs/o.jsonl.7.unfinished': '',
+  });
   const said = (path: string) => missingPath(join(folder, path)).replaceAll(`${folder}/`, '');
   expect(said('runs/quikstart')).toBe('there is no runs/quikstart; did you mean runs/quickstart?');
   expect(said('rums/mine/agent')).toBe('there is no rums/mine/agent; did you mean runs/mine/agent?');
