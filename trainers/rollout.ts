@@ -34,7 +34,7 @@ export async function collect(
   });
   const { stopLogProbabilities, values: ofStates } = await scoresOf(agent, states.takePadded(reachable));
   const placeOf = agent.scratch.array('int32', firstRows[lengths.length], 'places of rows').fill(-1);
-  for (const [place, row] of reachable.entries()) placeOf[row] = place;
+  for (let place = 0; place < reachable.length; place++) placeOf[reachable[place]] = place;
   const rollout = rollOut(environment, environmentState, {
     steps,
     stopProbability(row) {

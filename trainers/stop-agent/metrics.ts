@@ -58,9 +58,9 @@ function ppoDiagnostics({ clip }: PpoConfig, steps: PpoSteps, after: RowScores):
 
 function variance(values: Float32Array): number {
   let mean = 0;
-  for (const value of values) mean += value / values.length;
+  for (let step = 0; step < values.length; step++) mean += values[step] / values.length;
   let sum = 0;
-  for (const value of values) sum += (value - mean) ** 2 / values.length;
+  for (let step = 0; step < values.length; step++) sum += (values[step] - mean) ** 2 / values.length;
   return sum;
 }
 
@@ -78,6 +78,6 @@ function discriminatorMetrics(outcomes: readonly DiscriminatorOutcome[]): Metric
 
 function meanOf(values: Float32Array | Int32Array): number {
   let sum = 0;
-  for (const value of values) sum += value;
+  for (let step = 0; step < values.length; step++) sum += values[step];
   return sum / values.length;
 }
