@@ -50,7 +50,7 @@ export interface Watched extends Pick<CountedLoss, 'alerts'> {
   readonly now: Date;
 }
 
-/** What to watch of a policy; null if it has no guarantee that audits can check, because they have no true labels. */
+/** Inputs of the monitor for a policy; null if it has no guarantee that audits can check, because they have no true labels. */
 export function watchedPolicy(
   { digest, manifest, definition }: Pick<Policy, 'digest' | 'manifest' | 'definition'>,
   times: Pick<Watched, 'quietMs' | 'now'>,
