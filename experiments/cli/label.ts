@@ -147,11 +147,15 @@ async function writeLabelled(labelling: Labelling, of: { out: string; terminal: 
   const { task } = labelling;
   const labelled = (await labelling.write(out)).filter((thread) => task.goldLabel(thread) !== null);
   const fair = labelled.filter(isFairTest).length;
-  const text = `Wrote ${out}: ${labelled.length} of ${labelling.threads.size} threads have the label ${task.name}. ${fair} of them were drawn at random and did not choose others, and these alone test; all train.`;
+  const uses =
+    labelled.length === 0
+      ? ''
+      : ` All of them train, and ${fair} test: those that were drawn at random and had no part in the choice.`;
+  const text = `Wrote ${out}: ${labelled.length} of ${labelling.threads.size} threads have the label ${task.name}.${uses}`;
   terminal.stdout.write(`${wrapped(text, { width: proseWidth(terminal) })}\n`);
   if (labelled.length < fewestLabelled)
     return void terminal.stdout.write(
-      `Next: the same command; training and testing take ${fewestLabelled} labels at least\n`,
+      `Next: the same command again; a policy takes at least ${fewestLabelled} labels\n`,
     );
   const file = `${quoted(out)} --task ${quoted(task.name)}`;
   terminal.stdout.write(`Next: npx earshot detect ${file} --train\n      npx earshot init ${file}\n`);

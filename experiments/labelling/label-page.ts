@@ -133,9 +133,9 @@ ${curve}`;
 }
 
 function scoreInWords({ macroF1, labels, tested }: Learnt): string {
-  const drawn = `${tested} of the ${labels} labels were drawn at random and did not choose others, and they alone test`;
+  const drawn = `Of the ${labels} labels, ${tested} test: those that were drawn at random and had no part in the choice`;
   if (macroF1 === null) return `${drawn}: too few for a score so far.`;
-  return `Macro-F1 after all posts is ${macroF1.toFixed(3)} with ${labels} labels, cross-validated. ${drawn}; all train.`;
+  return `Macro-F1 after all posts is ${macroF1.toFixed(3)} with ${labels} labels, cross-validated. ${drawn}. All train.`;
 }
 
 function changeInWords([before, last]: readonly Learnt[]): string {

@@ -42,8 +42,8 @@ describe('label without the page', () => {
     fillIn((id) => outcomeOf.get(id) ?? '');
     const { out, errors } = await succeed('--read', 'next.csv', '--next', '20', '--csv', 'next.csv');
     expect(errors).toContain('next.csv: 30 labels read');
-    expect(out).toContain('30 of 120 threads have the label outcome. 30 of them were drawn at');
-    expect(out).toContain('Next: the same command; training and testing take 40 labels at least');
+    expect(out).toContain('30 of 120 threads have the label outcome. All of them train, and 30\ntest: those');
+    expect(out).toContain('Next: the same command again; a policy takes at least 40 labels');
     // The detector has learned from thirty, and chooses six of ten.
     expect(table().match(/,,margin,/g)).toHaveLength(12);
     fillIn((id) => outcomeOf.get(id) ?? '');
@@ -72,7 +72,9 @@ describe('label without the page', () => {
     const words = ['label', 'threads.labelled.jsonl', '--label', 'outcome'];
     const { code, out, errors } = await earshot([...words, '--next', '3', '--csv', 'more.csv'], { cwd });
     expect(code, errors).toBe(0);
-    expect(out).toContain('Wrote threads.labelled.jsonl: 20 of 120 threads have the label outcome. 20 of them');
+    expect(out).toContain(
+      'Wrote threads.labelled.jsonl: 20 of 120 threads have the label outcome. All of them train, and 20',
+    );
     expect(readFileSync(join(cwd, 'threads.labelled.jsonl'), 'utf8')).toBe(written);
     // What is taken back has no label any more.
     writeFileSync(join(cwd, 'next.csv'), table().replace(/,(resolved|escalated),/, ",can't tell,"));

@@ -160,7 +160,7 @@ describe('learning', () => {
     const text = await page();
     expect(text).toContain('The last 15 labels changed the predictions of 25% of the unlabelled threads');
     expect(text).toContain('<svg');
-    expect(text).toContain('30 of the 34 labels were drawn at random');
+    expect(text).toContain('Of the 34 labels, 30 test: those that were drawn at random');
   });
 
   it('chooses by its ranking', async () => {
