@@ -6,7 +6,7 @@ import type { Random } from '../src/tensor/random.ts';
 import type { RowTable } from '../src/tensor/row-table.ts';
 import type { BehaviorCloningConfig } from './config.ts';
 import type { Pairs } from './discriminator.ts';
-import { type PolicyValue, policyForward } from './policy-value.ts';
+import { type BlockMasks, masked, type PolicyValue, policyForward } from './policy-value.ts';
 
 /*
  * Behaviour cloning (Pomerleau 1991): maximum likelihood of the demonstrated actions. A critic beside the policy gets no
@@ -34,7 +34,6 @@ export function pairsToCopy(options: {
 /**
  * One pass over the pairs in a random order. Returns their mean weighted negative log-likelihood, in nats, before each
  * update.
- * @param network without a critic
  * @throws InputError where there are no pairs
  */
 export async function cloneEpoch(
@@ -59,7 +58,7 @@ export async function cloneEpoch(
       observations: { states, rows: order.map((pair) => pairs.rows[pair]) },
       weights: { numbers: weights, width: 2 },
     },
-    shared: {},
+    shared: { blockMasks: network.blockMasks },
     adam: { learningRate: config.learningRate, epsilon: 1e-8 },
   });
   return outputs.loss.reduce((sum, loss) => sum + loss, 0) / updates;
@@ -73,8 +72,12 @@ type CloningMinibatch = {
 
 /** −Σ weight · log π(action). */
 const descendCloning = descent(
-  (parameters: Tensors<MlpName>, { observations, weights }: CloningMinibatch) => {
-    const logProbabilities = policyForward(parameters, observations, { actions: 2 });
+  (
+    parameters: Tensors<MlpName>,
+    { observations, weights }: CloningMinibatch,
+    { blockMasks }: { blockMasks: BlockMasks | null },
+  ) => {
+    const logProbabilities = policyForward(masked(parameters, blockMasks), observations, { actions: 2 });
     const loss = tf.neg(tf.sum<tf.Tensor2D>(tf.mul(logProbabilities, weights), [0, 1], true));
     return { loss, outputs: { loss } };
   },

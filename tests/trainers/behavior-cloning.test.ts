@@ -6,7 +6,13 @@ import { Random } from '../../src/tensor/random.ts';
 import { RowTable } from '../../src/tensor/row-table.ts';
 import { cloneEpoch, pairsToCopy, type WeightedPairs } from '../../trainers/behavior-cloning.ts';
 import { behaviorCloningSchema } from '../../trainers/config.ts';
-import { createPolicyValue, disposePolicyValue, type PolicyValue, policyForward } from '../../trainers/policy-value.ts';
+import {
+  createPolicyValue,
+  disposePolicyValue,
+  type PolicyValue,
+  policyValueForward,
+} from '../../trainers/policy-value.ts';
+import { networkArrays } from '../../trainers/stop-agent/network-state.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
 const inputs = 3;
@@ -23,7 +29,7 @@ const newAgent = () =>
     inputs,
     actions: 2,
     hidden,
-    hasCritic: false,
+    hasCritic: true,
     random: Random.seeded({ seed: 1, purpose: 'behavior cloning' }),
   });
 const config = behaviorCloningSchema.parse({ epochs: 60, batchSize: 20, learningRate: 1e-2 });
@@ -37,7 +43,7 @@ afterEach(() => expect(tf.memory().numTensors).toBe(tensorsBefore));
 
 function stopProbabilitiesOf(agent: PolicyValue): Float32Array {
   const stop = tf.tidy(() => {
-    const logProbabilities = policyForward(parametersOf(agent), tf.tensor2d(data, [count, inputs]), { actions: 2 });
+    const { logProbabilities } = policyValueForward(parametersOf(agent), tf.tensor2d(data, [count, inputs]));
     return tf.exp(tf.slice(logProbabilities, [0, 1], [count, 1]));
   });
   const values = stop.dataSync() as Float32Array;
@@ -68,6 +74,32 @@ describe('cloneEpoch', () => {
     expect(right.length).toBeGreaterThan(0.97 * count);
     expect(losses[0]).toBeCloseTo(Math.log(2), 1);
     expect(losses[losses.length - 1]).toBeLessThan(0.2);
+    disposePolicyValue(agent);
+  });
+
+  it('leaves the value half and what lies off the blocks untouched', async () => {
+    const agent = newAgent();
+    const read = async () => new Map(Object.entries(await networkArrays('agent', agent)));
+    const before = await read();
+    await clone(agent, { rows, actions: wanted, weights: ones });
+    for (const [
+      path,
+      {
+        shape: [height, width],
+        data: after,
+      },
+    ] of await read()) {
+      const [, part, name] = path.split('/');
+      if (part !== 'parameters') continue;
+      let moved = 0;
+      for (let i = 0; i < after.length; i++) {
+        const inPolicyColumns = i % width < (name === 'w3' || name === 'b3' ? 2 : hidden);
+        const inPolicyRows = name === 'w1' || height === 1 || Math.floor(i / width) < hidden;
+        if (inPolicyColumns && inPolicyRows) moved += Number(after[i] !== before.get(path)?.data[i]);
+        else expect(after[i]).toBe(before.get(path)?.data[i]);
+      }
+      expect(moved).toBeGreaterThan(0);
+    }
     disposePolicyValue(agent);
   });
 
