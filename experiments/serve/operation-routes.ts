@@ -226,7 +226,7 @@ function addGuarantees(registry: Registry, { models, audits }: { models: Models;
       ({ monitoring }) => monitoring.now.losses,
     ],
     earshot_guarantee_e_value: [
-      'Evidence against the guarantee; an alarm is at 20.',
+      `Evidence against the guarantee; an alarm is at ${1 / alarmLevel}.`,
       ({ monitoring }) => monitoring.now.eValue,
     ],
     earshot_guarantee_alarm: [

@@ -42,7 +42,7 @@ function reportOf(source: ReportSource, standing: Standing): Report {
   const isKnown = ({ name: metric }: ShownMetric) =>
     metric === 'macroF1' || detectors.some(({ last }) => (last.values[metric]?.mean ?? 0) !== 0);
   const rows = detectors.map(({ variant: name, last: { values } }) => {
-    return { name: name, values, isMarked: name === best.variant };
+    return { name, values, isMarked: name === best.variant };
   });
   const always = {
     name: `always ${majority.label}`,

@@ -73,7 +73,7 @@ function standing({ variant, trials }: VariantResults<DetectorsResult>): Detecto
     const seeds = trials.map(({ decisions }) => decisions.get(replies) ?? []);
     const drawn = seeds.map((first) => ({ first }));
     const [interval] = intervalsOf(scoring, drawn, { only: ['macroF1'], resamples });
-    const macroF1 = { ...estimated(interval), interval: interval };
+    const macroF1 = { ...estimated(interval), interval };
     const values = { ...valuesOverSeeds(seeds.map((decisions) => scoresOf(whole, decisions))), macroF1 };
     return { replies, values, macroF1, decisions: seeds.flat() };
   });

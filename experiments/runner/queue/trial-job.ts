@@ -38,11 +38,12 @@ const rooms = ['checkpoints', 'envs', 'experiments', 'experts', 'src', 'trainers
  * they come to the same results.
  */
 export function thisProgram(): string {
-  hash ??= `${packageJson.version} (sources ${hashOfSources().slice(0, 12)})`;
-  return hash;
+  program ??= `${packageJson.version} (sources ${hashOfSources().slice(0, 12)})`;
+  return program;
 }
 
-let hash: string | null = null;
+/** Named once per process, because its sources are many. */
+let program: string | null = null;
 
 function hashOfSources(): string {
   const hash = createHash('sha256');

@@ -61,7 +61,7 @@ interface DecidedEvent {
 export function byEvent(decisions: readonly PlacedDecision[]): DecidedEvent[] {
   const events = groupBy(decisions, ({ event }) => event);
   return [...events]
-    .flatMap(([event, decisions]) => (event === null ? [] : [{ event, decisions: decisions }]))
+    .flatMap(([event, decisions]) => (event === null ? [] : [{ event, decisions }]))
     .sort((a, b) => b.decisions.length - a.decisions.length);
 }
 

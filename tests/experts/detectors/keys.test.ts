@@ -171,3 +171,14 @@ it.each([
   // Every judgement has probabilities then.
   expect(await keyOf(8, 'on')).not.toBe(key);
 });
+
+it('an endpoint that no model names changes no key', async () => {
+  const keyOf = async (endpoints: Record<string, typeof model>) => {
+    const config = detectorSchema.parse({ name: 'single-prompt', model: 'a', endpoints });
+    const detector = await createDetector({ config, task: await loadJudgingTask('rumor'), service: new Recording() });
+    return sha256(annotationRequest({ detector, prefix: prefixOf(thread, 3) }));
+  };
+  const key = await keyOf({ a: model });
+  expect(await keyOf({ a: model, b: { ...model, model: 'another' } })).toBe(key);
+  expect(await keyOf({ a: { ...model, model: 'another' } })).not.toBe(key);
+});
