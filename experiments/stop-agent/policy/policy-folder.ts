@@ -41,12 +41,22 @@ export async function openPolicy(
   { judge = null }: { judge?: PrefixJudge | null } = {},
 ): Promise<OpenedPolicy> {
   const path = policyFolder(folder);
+  try {
+    return await policyIn(path, judge);
+  } catch (error) {
+    // Several bundles may be opened, and messages name files within one.
+    throw error instanceof InputError ? new InputError(`${path}: ${error.message}`, { cause: error }) : error;
+  }
+}
+
+async function policyIn(path: string, judge: PrefixJudge | null): Promise<OpenedPolicy> {
   const read = (name: string) => bundleFile(path, name);
   const bundle = await openBundle(read);
   const { manifest } = bundle;
   if (judge !== null) checkLabels(judge, manifest.task);
   const encoding = needsEncoder(manifest) ? await (await import('./encoding-sources.ts')).encodingSources(bundle) : {};
-  const policy = await loadPolicy({ read, ...encoding, ...(judge !== null && { judge: judgePostsBy(judge) }) });
+  const judging = judge !== null && { judge: judgePostsBy(judge) };
+  const policy = await loadPolicy({ read, ...encoding, ...judging });
   const trained = await bundle.identities(bundleFiles.trained);
   const tested = await bundle.identities(bundleFiles.tested);
   return {
@@ -86,11 +96,10 @@ export function policyFolder(folder: string): string {
 }
 
 async function bundleFile(folder: string, name: string): Promise<Uint8Array> {
-  const path = join(folder, name);
   try {
-    return await readFile(path);
+    return await readFile(join(folder, name));
   } catch (error) {
-    throw diskError(error, { what: `read ${path} of the bundle` });
+    throw diskError(error, { what: `read ${name} of the bundle` });
   }
 }
 

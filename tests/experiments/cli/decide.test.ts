@@ -271,7 +271,7 @@ describe('decide', () => {
       join(cwd, 'changed/detector.json'),
       readFileSync(join(cwd, 'changed/detector.json'), 'utf8').replace('1', '2'),
     );
-    expect(await refused(['--policy', 'changed'])).toContain('detector.json was changed after the export');
+    expect(await refused(['--policy', 'changed'])).toContain('changed: detector.json was changed after the export');
     const skipped = await earshot(['decide', '--policy', run, '--skip-invalid'], {
       cwd,
       stdin: Readable.from(['no\n', lines(fresh)]),

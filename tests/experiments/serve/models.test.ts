@@ -54,12 +54,12 @@ it('keeps the bundle before it where a new one fails, and drops no request while
   writeFileSync(join(folder, 'golden.jsonl'), 'changed');
   const failed = await load();
   expect(failed.statusCode).toBe(400);
-  expect(failed.json().error).toContain('the one before stays: golden.jsonl was changed after the export');
+  expect(failed.json().error).toContain(': golden.jsonl was changed after the export');
   expect(models.get('small').sha256).toBe(before);
   // Callers are not told where the server keeps its files.
   rmSync(join(folder, 'golden.jsonl'));
   const missing = (await load()).json().error;
-  expect(missing).toContain('the one before stays: cannot read golden.jsonl of the bundle (ENOENT)');
+  expect(missing).toContain(': cannot read golden.jsonl of the bundle (ENOENT)');
   expect(missing).not.toContain('/');
   writeFileSync(join(folder, 'golden.jsonl'), good);
 
