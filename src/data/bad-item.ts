@@ -2,16 +2,6 @@ import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { InputError } from '../errors.ts';
 
-/** An item of foreign data that cannot be used. */
-export interface BadItem {
-  /** File, line and path within it, such as `threads.jsonl:3 posts.0.time`. */
-  readonly place: string;
-  /** The value at this place, shortened. */
-  readonly value: string;
-  /** The reason why the value is wrong. */
-  readonly reason: string;
-}
-
 export interface SkipOptions {
   /** Whether bad items are left out, instead of failing at the first one. */
   readonly skipInvalid?: boolean;
@@ -19,20 +9,15 @@ export interface SkipOptions {
   readonly onSkipped?: ((line: string) => void) | undefined;
 }
 
-/** Thrown by code that parses foreign data. `orSkip` decides whether it ends the reading or is only counted. */
-export class BadItemError extends Error {
-  override readonly name = 'BadItemError';
-  readonly item: BadItem;
+/** An item of foreign data that cannot be used. `orSkip` decides whether it ends the reading or is only counted. */
+export class BadItemError extends InputError {}
 
-  constructor(item: BadItem) {
-    super(`${item.place}: ${item.reason}; found ${item.value}`);
-    this.item = item;
-  }
-}
-
-/** The refusal of a foreign value, which is shown shortened. */
-export function badItem(value: unknown, at: Omit<BadItem, 'value'>): BadItemError {
-  return new BadItemError({ ...at, value: shortened(value) });
+/**
+ * The refusal of a foreign value, which is shown shortened.
+ * @param at.place file, line and path within it, such as `threads.jsonl:3 posts.0.time`
+ */
+export function badItem(value: unknown, { place, reason }: { place: string; reason: string }): BadItemError {
+  return new BadItemError(`${place}: ${reason}; found ${shortened(value)}`);
 }
 
 /**
@@ -61,7 +46,7 @@ function skip(error: unknown, options: SkipOptions): null {
   if (!(error instanceof BadItemError)) throw error;
   if (!options.skipInvalid)
     throw new InputError(
-      `${error.message}. Fix it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)`,
+      `${error.message}${error.message.endsWith('?') ? '' : '.'} Fix it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)`,
     );
   options.onSkipped?.(`skipped ${error.message}`);
   return null;
@@ -93,15 +78,15 @@ export function parseItem<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(input.value);
   if (result.success) return result.data;
-  const { path, ...issue } = firstIssue(result.error, input.value);
-  throw new BadItemError({ ...issue, place: path === '' ? input.place : `${input.place} ${path}` });
+  const { path, value, reason } = firstIssue(result.error, input.value);
+  throw badItem(value, { place: path === '' ? input.place : `${input.place} ${path}`, reason });
 }
 
 /**
  * The first problem of a schema, with the value at its path. Unknown keys come first, the outermost one before others:
  * if `tweets` replaces `posts`, that helps more than that `posts` is missing.
  */
-export function firstIssue(error: z.ZodError, input: unknown): { path: string; value: string; reason: string } {
+function firstIssue(error: z.ZodError, input: unknown): { path: string; value: unknown; reason: string } {
   const [unknown] = error.issues
     .filter(({ code }) => code === 'unrecognized_keys')
     .sort((a, b) => a.path.length - b.path.length);
@@ -114,7 +99,7 @@ export function firstIssue(error: z.ZodError, input: unknown): { path: string; v
   for (const key of path) value = isRecord(value) ? Reflect.get(value, key) : undefined;
   // The value is shown anyway, so zod's description of it can go.
   const message = issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '');
-  return { path: path.map(String).join('.'), value: shortened(value), reason: `${message}${more}` };
+  return { path: path.map(String).join('.'), value, reason: `${message}${more}` };
 }
 
 function isRecord(value: unknown): value is object {

@@ -73,5 +73,5 @@ export function encodingAdvice(bytes: Uint8Array): string {
       return [];
     }
   });
-  return `\`earshot data import\` and \`select\` take ${readings.join(', ') || '--encoding <name>'}; anywhere else, convert the file to UTF-8`;
+  return `\`earshot data import\` and \`select\` take ${readings.join(', ') || '--encoding <name>'}; anywhere else, and in formats of folders, convert the file to UTF-8`;
 }

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { InputError } from '../errors.ts';
 import { missingPath } from '../missing-path.ts';
+import { BadItemError } from './bad-item.ts';
 import { encodingAdvice, inUtf8 } from './text-encoding.ts';
 
 /** One line of a file, without its line end. */
@@ -40,8 +41,7 @@ export async function* linesOf(
   source: LineSource,
 ): AsyncGenerator<TextLine> {
   for await (const line of linesBy(bytes, { ...source, endsAtReturn: false })) {
-    if (line.isCut)
-      throw new InputError(`${source.path}:${line.number}: the line ${aboveLimit(source)}, ${limitAdvice}`);
+    if (line.isCut) throw new InputError(`${source.path}:${line.number}: the line ${aboveLimit(source)}`);
     yield line;
   }
 }
@@ -165,13 +165,14 @@ export function sizeLimit(): number {
   );
 }
 
-/** The message for more bytes than the limit. */
-export function aboveLimit({ mostBytes = sizeLimit() }: Pick<ReadingOptions, 'mostBytes'>): string {
-  return `has more than ${Number((mostBytes / megabyte).toPrecision(3))} MB`;
+function megabytesOf(bytes: number): number {
+  return Number((bytes / megabyte).toPrecision(3));
 }
 
-export const limitAdvice =
-  'which is too much to hold at once. If it is meant to be so long, set EARSHOT_MAX_LINE_MB to more megabytes; otherwise look for missing line ends';
+/** The reason against more bytes than the limit in a line or a row. */
+export function aboveLimit({ mostBytes = sizeLimit() }: Pick<ReadingOptions, 'mostBytes'>): string {
+  return `has more than ${megabytesOf(mostBytes)} MB, which is too much to hold at once. If it is meant to be so long, set EARSHOT_MAX_LINE_MB to more megabytes; otherwise look for missing line ends`;
+}
 
 /**
  * Reads the text of a file, plain or gzip, in pieces.
@@ -181,20 +182,26 @@ export async function readText(path: string, options: ReadingOptions = {}): Prom
   return decode(await openText(path, options), path);
 }
 
-/** Reads a file as one string, like `readText`. @throws InputError for a text above the limit */
+/** Reads a file as one string, like `readText`. @throws BadItemError also for a text above the limit */
 export async function readWholeText(path: string, options: ReadingOptions = {}): Promise<string> {
-  const { mostBytes = sizeLimit() } = options;
+  return wholeText(await openText(path, options), { ...options, path });
+}
+
+/** Reads a stream of UTF-8 as one string. */
+export async function wholeText(
+  bytes: AsyncIterable<Uint8Array>,
+  { path, mostBytes = sizeLimit() }: LineSource,
+): Promise<string> {
   let text = '';
-  for await (const piece of await readText(path, options)) {
+  for await (const piece of decode(bytes, path)) {
     text += piece;
     if (text.length > mostBytes)
-      throw new InputError(`${path} must be read whole and ${aboveLimit(options)}; ${wholeAdvice}`);
+      throw new BadItemError(
+        `${path} must be read whole and has more than ${megabytesOf(mostBytes)} MB; write it as JSON Lines, which are read one at a time, or split it, or set EARSHOT_MAX_LINE_MB to more megabytes`,
+      );
   }
   return text;
 }
-
-export const wholeAdvice =
-  'write it as JSON Lines, which are read one at a time, or split it, or set EARSHOT_MAX_LINE_MB to more megabytes';
 
 async function* decode(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -249,7 +256,7 @@ async function isGzip(path: string): Promise<boolean> {
       `ends in .gz but is not gzip: it starts with the bytes ${start.slice(0, 4)}, not 1f8b. ` +
       'Rename it if it is plain text, or compress it again';
     const problem = noText.find(([beginning]) => beginning.test(start))?.[1] ?? (isMisnamed ? misnamed : null);
-    if (problem !== null) throw new InputError(`${path} ${problem}`);
+    if (problem !== null) throw new BadItemError(`${path} ${problem}`);
     return isPacked;
   } finally {
     await handle.close();
@@ -268,13 +275,13 @@ export async function assertFile(path: string): Promise<void> {
     stats.size === 0 && 'is empty (0 bytes); was writing it interrupted?',
   ];
   const problem = problems.find((text) => text !== false);
-  if (problem !== undefined) throw new InputError(`${path} ${problem}`);
+  if (problem !== undefined) throw new BadItemError(`${path} ${problem}`);
 }
 
 /** The error for a failed reading, with its remedy; an error that is not about the file is returned unchanged. */
 function readingError(error: unknown, place: { path: string; line: number; bytes?: Uint8Array }): unknown {
   const problem = error instanceof Error ? readingProblem(error, place) : null;
-  return problem === null ? error : new InputError(problem);
+  return problem === null ? error : new BadItemError(problem);
 }
 
 function readingProblem(

@@ -3,15 +3,8 @@ import { writeText } from '../atomic-file.ts';
 import { InputError } from '../errors.ts';
 import { roundedInteger, withoutNaN, withWholeIntegers } from '../json.ts';
 import { quoted } from '../shell-words.ts';
-import { BadItemError, badItem, eachOrSkip, parseItem, type SkipOptions } from './bad-item.ts';
-import {
-  aboveLimit,
-  jsonLinesOf,
-  limitAdvice,
-  type ReadingOptions,
-  readJsonTexts,
-  type TextLine,
-} from './text-lines.ts';
+import { badItem, eachOrSkip, parseItem, type SkipOptions } from './bad-item.ts';
+import { aboveLimit, jsonLinesOf, type ReadingOptions, readJsonTexts, type TextLine } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
 
 /**
@@ -71,10 +64,9 @@ function strictThread(value: unknown, { line, ...at }: ThreadPlace & { line: Tex
   const thread = parseThread(value, at);
   const rounded = roundedInteger(line.text);
   if (rounded === null) return thread;
-  throw new BadItemError({
+  throw badItem(value, {
     place: at.place,
-    value: rounded,
-    reason: `a number of so many digits loses the last ones; write it in quotes, as \`earshot data import threads\` does`,
+    reason: `the number ${rounded} has so many digits that it loses the last ones; write it in quotes, as \`earshot data import threads\` does`,
   });
 }
 
@@ -97,7 +89,7 @@ export function itemsOfLines<Item>(
     if (line.isCut)
       throw badItem(line.text.slice(0, shownOfLine), {
         place,
-        reason: `the line ${aboveLimit({ mostBytes })}, ${limitAdvice}`,
+        reason: `the line ${aboveLimit({ mostBytes })}`,
       });
     return parse(parseJsonLine(line.text, place), place, line);
   });

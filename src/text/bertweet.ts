@@ -1,3 +1,5 @@
+import { withoutEntities } from './entities.ts';
+
 const token = new RegExp(
   [
     // Links, with a scheme or without, not ending in punctuation of the sentence; bare domains, not parts of addresses.
@@ -21,8 +23,6 @@ const token = new RegExp(
   'giu',
 );
 
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
-
 /**
  * A tweet in the form of BERTweet's training (VinAI's TweetNormalizer over NLTK's TweetTokenizer): tokens separated by
  * spaces, handles as @USER, links as HTTPURL, emoji by name, plain apostrophes and ellipses, contractions split.
@@ -30,7 +30,7 @@ const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
  * ones stay, and so do emoji without an entry in `emojiAliases`.
  */
 export function normalizeTweet(text: string): string {
-  const plain = decodeEntities(text.replaceAll('’', "'").replaceAll('…', '...'))
+  const plain = withoutEntities(text.replaceAll('’', "'").replaceAll('…', '...'))
     // NLTK shortens a run of one sign to three before it looks for tokens.
     .replace(/([^a-zA-Z0-9])\1{3,}/gu, '$1$1$1');
   const words = (plain.match(token) ?? []).map(normalizeToken).join(' ');
@@ -41,15 +41,6 @@ function normalizeToken(word: string): string {
   if (word.startsWith('@')) return word.length > 1 ? '@USER' : word;
   if (/^(?:http|www)/iu.test(word)) return 'HTTPURL';
   return emojiAliases.get(word) ?? word;
-}
-
-function decodeEntities(text: string): string {
-  if (!text.includes('&')) return text;
-  return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,4}));/giu, (whole, decimal, hexadecimal, name) => {
-    if (name !== undefined) return entities[name.toLowerCase()] ?? whole;
-    const codePoint = decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal);
-    return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : whole;
-  });
 }
 
 /** Only before a space, because in training the last word of a tweet kept its contraction. */

@@ -2,10 +2,13 @@ import { z } from 'zod';
 import { parseItem } from '../bad-item.ts';
 import { type Thread, threadSchema } from '../thread.ts';
 
-/** A source's time in seconds since 1970, within the years that ISO 8601 writes with four digits. */
-export const unixSeconds = z.number().refine((seconds) => seconds >= -62_135_596_800 && seconds < 253_402_300_800, {
-  error: 'must be Unix seconds of the years 1 to 9999',
-});
+/** Unix seconds as ISO 8601, within the years that it writes with four digits. */
+export const unixTime = z
+  .number()
+  .refine((seconds) => seconds >= -62_135_596_800 && seconds < 253_402_300_800, {
+    error: 'must be Unix seconds of the years 1 to 9999',
+  })
+  .transform((seconds) => new Date(seconds * 1000).toISOString());
 
 /**
  * Makes a thread from a source's fields: the replies in time order, everything validated.
@@ -22,7 +25,7 @@ export function sortReplies<P extends { time?: string | null | undefined }>(post
   if (claim === undefined) return [];
   let lastKnownMs = Number.NEGATIVE_INFINITY;
   const timed = replies.map((post) => {
-    const ms = post.time === null || post.time === undefined ? Number.NaN : Date.parse(post.time);
+    const ms = Date.parse(post.time ?? '');
     if (!Number.isNaN(ms)) lastKnownMs = ms;
     return { post, ms: lastKnownMs };
   });
@@ -33,8 +36,6 @@ export function sortReplies<P extends { time?: string | null | undefined }>(post
 
 /** The post with the earliest time, or the first post without times: the claim among several candidates. */
 export function earliest<Item>(items: readonly Item[], timeOf: (item: Item) => string | null): Item {
-  return items.reduce((first, item) => {
-    const [earliestTime, time] = [timeOf(first), timeOf(item)];
-    return time !== null && (earliestTime === null || Date.parse(time) < Date.parse(earliestTime)) ? item : first;
-  });
+  const msOf = (item: Item) => Date.parse(timeOf(item) ?? '9999-12-31T23:59:59.999Z');
+  return items.reduce((first, item) => (msOf(item) < msOf(first) ? item : first));
 }

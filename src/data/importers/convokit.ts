@@ -3,14 +3,14 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
-import { badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
-import { aboveLimit, jsonLinesOf, sizeLimit, wholeAdvice } from '../text-lines.ts';
+import { eachOrSkip, orSkip, parseItem, type SkipOptions } from '../bad-item.ts';
+import { jsonLinesOf, wholeText } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
-import { assembleThread, earliest, unixSeconds } from './assemble-thread.ts';
+import { assembleThread, earliest } from './assemble-thread.ts';
 import { namesIn } from './foreign-files.ts';
-import type { ImportContext, Importer } from './importer.ts';
-import { noteOnZones, readTime } from './read-time.ts';
+import { type ImportContext, type Importer, unexpected } from './importer.ts';
+import { foreignTime } from './read-time.ts';
 import { zippedFiles } from './zip-archive.ts';
 
 const identifier = z.union([z.string().min(1), z.int().transform(String)]);
@@ -25,7 +25,7 @@ const utteranceSchema = z
     user: identifier.nullish(),
     'reply-to': identifier.nullish(),
     reply_to: identifier.nullish(),
-    timestamp: z.union([unixSeconds, z.string()]).nullish(),
+    timestamp: z.union([z.number(), z.string()]).nullish(),
     text: z.string().nullish(),
   })
   .refine((line) => line.conversation_id ?? line.root, { path: ['conversation_id'], error: 'names no conversation' });
@@ -83,29 +83,13 @@ async function* readCorpus(corpus: Corpus, options: ImportContext): AsyncGenerat
   });
 }
 
-function utterancesOf(
-  corpus: Corpus,
-  options: Pick<ImportContext, 'skipInvalid' | 'onSkipped'> & Partial<Pick<ImportContext, 'count'>>,
-) {
+function utterancesOf(corpus: Corpus, options: SkipOptions & Partial<Pick<ImportContext, 'count'>>) {
   const { place, read } = corpus.utterances;
   return itemsOfLines(jsonLinesOf(read(), { path: place }), { ...options, name: place }, (value, at) => {
     const utterance = parseItem(utteranceSchema, { value, place: at });
-    const time = timeOf(utterance.timestamp, { place: at, count: options.count });
+    const time = foreignTime(utterance.timestamp, { place: `${at} timestamp`, count: options.count });
     return { conversation: utterance.conversation_id ?? utterance.root ?? '', utterance: { ...utterance, time } };
   });
-}
-
-/** @throws BadItemError for an invalid time */
-function timeOf(
-  timestamp: number | string | null | undefined,
-  { place, count }: { place: string; count?: ImportContext['count'] | undefined },
-): string | null {
-  if (timestamp === null || timestamp === undefined || timestamp === '') return null;
-  if (typeof timestamp === 'number') return new Date(Math.round(timestamp * 1000)).toISOString();
-  const read = readTime(timestamp.trim(), { dateOrder: null, areOffsets: true });
-  if (typeof read === 'string') throw badItem(timestamp, { place: `${place} timestamp`, reason: read });
-  if (!read.hasZone) count?.(noteOnZones);
-  return read.time;
 }
 
 /** The utterance that the conversation is named after is the claim; otherwise the earliest without a parent. */
@@ -174,21 +158,8 @@ async function metadataOf({ utterances, conversations }: Corpus, options: Import
 }
 
 async function parseConversations({ place, read }: CorpusFile) {
-  const pieces: Uint8Array[] = [];
-  let held = 0;
-  for await (const piece of read()) {
-    pieces.push(piece);
-    held += piece.length;
-    if (held > sizeLimit()) throw new InputError(`${place} must be read whole and ${aboveLimit({})}; ${wholeAdvice}`);
-  }
-  const bytes = Buffer.concat(pieces);
-  try {
-    const value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes), place);
-    return parseItem(conversationsSchema, { value, place });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw badItem(bytes.toString('latin1', 0, 40), { place, reason: 'is not UTF-8' });
-  }
+  const value = parseJson(await wholeText(read(), { path: place }), place);
+  return parseItem(conversationsSchema, { value, place });
 }
 
 /** The corpus of a folder or archive, or those of its subfolders. */
@@ -202,7 +173,7 @@ async function corporaAt(path: string): Promise<Corpus[]> {
       named('conversations.json').find(({ place }) => dirname(place) === dirname(utterances.place)) ?? null,
   }));
   if (corpora.length > 0) return corpora;
-  throw new InputError(`${path} has no utterances.jsonl; convokit expects ${convokitImporter.expects}`);
+  throw unexpected(convokitImporter, `${path} has no utterances.jsonl`);
 }
 
 async function filesOfFolder(path: string): Promise<CorpusFile[]> {
@@ -218,8 +189,7 @@ async function filesOfFolder(path: string): Promise<CorpusFile[]> {
 
 async function filesOfArchive(path: string): Promise<CorpusFile[]> {
   const files = await zippedFiles(path);
-  if (files === null)
-    throw new InputError(`${path} is neither a folder nor a zip archive; convokit expects ${convokitImporter.expects}`);
+  if (files === null) throw unexpected(convokitImporter, `${path} is neither a folder nor a zip archive`);
   // macOS adds files of its own.
   const corpusFiles = files.filter(({ name }) => !name.startsWith('__MACOSX/'));
   return corpusFiles.map(({ name, read }) => ({ place: join(path, name), read }));

@@ -1,9 +1,9 @@
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { InputError } from '../../errors.ts';
 import { quoted } from '../../shell-words.ts';
-import { BadItemError, badItem, orSkipNow, type SkipOptions, shortened } from '../bad-item.ts';
+import { badItem, orSkipNow, type SkipOptions } from '../bad-item.ts';
 import { foldedName } from '../folded-name.ts';
-import { aboveLimit, limitAdvice, type ReadingOptions, readText, sizeLimit } from '../text-lines.ts';
+import { aboveLimit, type ReadingOptions, readText, sizeLimit } from '../text-lines.ts';
 import { swallowedRows } from './swallowed-rows.ts';
 
 /** One row of a table with a header. */
@@ -92,10 +92,9 @@ export async function* readDelimitedRows(
     }
     if (lines > 1 && quote === undefined) refuseSwallowedRows(record, { place, headings, delimiter });
     if (record.length !== headings.length)
-      throw new BadItemError({
+      throw badItem(record, {
         place,
-        value: `${record.length} fields: ${shortened(record)}`,
-        reason: `must have ${headings.length} fields (${headings.join(', ')})`,
+        reason: `must have ${headings.length} fields (${headings.join(', ')}), and has ${record.length}`,
       });
     if (headings.includes(foldedName(record[0])) && isHeaderAgain(record, { place, headings })) {
       options.count?.('# rows repeat the header, as where files were put together, and were left out');
@@ -110,9 +109,7 @@ export async function* readDelimitedRows(
     if (!(error instanceof CsvError)) throw error;
     const advice = quote === undefined ? '; if quotes belong to the texts, read the file with --quote none' : '';
     if (error.code === 'CSV_MAX_RECORD_SIZE')
-      throw new InputError(
-        `${path}:${line}: the row ${aboveLimit(options)}, ${limitAdvice} and for a quote without an end${advice}`,
-      );
+      throw new InputError(`${path}:${line}: the row ${aboveLimit(options)} and for a quote without an end${advice}`);
     orSkipNow(options, () => {
       throw badItem(error.message, {
         place: `${path}:${line}`,

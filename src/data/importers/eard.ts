@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { BadItemError, badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
+import { badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
 import { readWholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { ImportContext, Importer } from './importer.ts';
-import { noteOnZones, readTime } from './read-time.ts';
-import { snowflakeTime } from './twitter-post.ts';
+import { foreignTime, snowflakeTime } from './read-time.ts';
 
 const rumorLabel = z.union([z.literal([0, 1]), z.boolean(), z.enum(['0', '1', 'non-rumor', 'rumor'])], {
   error: 'the label must be 1 or "rumor", or 0 or "non-rumor"',
@@ -49,30 +48,17 @@ function threadOf(id: string, input: { value: unknown; place: string; count: Imp
   const ids = seq.tids?.map(String) ?? seq.texts.map((_, index) => (index === 0 ? id : `${id}-${index}`));
   for (const [name, list] of Object.entries({ timeline: seq.timeline, tids: ids }))
     if (list.length !== seq.texts.length)
-      throw new BadItemError({
+      throw badItem(list, {
         place: `${input.place} seq.${name}`,
-        value: `${list.length} entries`,
-        reason: `must have one entry for each of the ${seq.texts.length} texts`,
+        reason: `must have one entry for each of the ${seq.texts.length} texts, and has ${list.length}`,
       });
   const posts = seq.texts.map((text, index) => ({
     id: ids[index],
     text,
     time:
-      timeOf(seq.timeline[index], { ...input, place: `${input.place} seq.timeline.${index}` }) ??
+      foreignTime(seq.timeline[index], { ...input, place: `${input.place} seq.timeline.${index}` }) ??
       snowflakeTime(ids[index]),
   }));
   const rumor = [1, true, '1', 'rumor'].includes(label);
   return assembleThread({ id, rumor, veracity: rumor ? null : 'non-rumor', posts }, input.place);
-}
-
-/** Offsets from 0 become times in 1970. */
-function timeOf(
-  value: number | string,
-  { place, count }: { place: string; count: ImportContext['count'] },
-): string | null {
-  if (value === '') return null;
-  const read = readTime(String(value), { dateOrder: null, areOffsets: true });
-  if (typeof read === 'string') throw badItem(value, { place, reason: 'must be Unix seconds or an ISO 8601 time' });
-  if (!read.hasZone) count(noteOnZones);
-  return read.time;
 }

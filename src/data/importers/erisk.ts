@@ -3,14 +3,14 @@
  *   <INDIVIDUAL><ID>subject1</ID><WRITING><TITLE/><DATE>2016-03-10 12:32:43</DATE><INFO/><TEXT>…</TEXT></WRITING>…</INDIVIDUAL>
  * and a truth file of lines "subject label". The structure is fixed, so no general XML is read.
  */
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { InputError } from '../../errors.ts';
-import { BadItemError, badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
-import { readLines } from '../text-lines.ts';
+import { withoutEntities } from '../../text/entities.ts';
+import { badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
+import { readLines, readWholeText } from '../text-lines.ts';
 import { type Thread, threadSchema } from '../thread.ts';
-import { withoutEntities } from './entities.ts';
-import { checkSize, filesBelow } from './foreign-files.ts';
+import { filesBelow } from './foreign-files.ts';
 import type { ImportContext, Importer } from './importer.ts';
 import { readTime } from './read-time.ts';
 
@@ -28,7 +28,7 @@ export const eriskImporter: Importer = {
     const { label: names = ['risk'] } = options;
     if (names.length !== 1)
       throw new InputError(`--label ${names.join(',')} gives ${names.length} names; a truth file has one label`);
-    const files = (await Promise.all(paths.map(filesBelow))).flat();
+    const files = await filesBelow(paths);
     const truth = await readTruth(files, options);
     const subjects = new Map<string, string[]>();
     // Chunk 10 comes after chunk 9.
@@ -83,17 +83,12 @@ async function subjectOf(file: string): Promise<string> {
   }
 }
 
-interface Writing {
-  readonly time: string;
-  readonly text: string;
-}
-
 /** Null for a subject that wrote nothing. */
 async function readSubject(
   of: { subject: string; files: readonly string[] },
   options: ImportContext,
 ): Promise<Thread | null> {
-  const writings: Writing[] = [];
+  const writings: Awaited<ReturnType<typeof writingsIn>> = [];
   for (const file of of.files) {
     const earlier = new Set(writings.map(({ time, text }) => `${time} ${text}`));
     for (const writing of await writingsIn(file)) {
@@ -114,22 +109,15 @@ async function readSubject(
   return parseItem(threadSchema, { value: { id: of.subject, posts }, place: of.files.join(', ') });
 }
 
-async function writingsIn(file: string): Promise<Writing[]> {
-  await checkSize(file);
-  const bytes = await readFile(file);
-  let xml: string;
-  try {
-    xml = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new BadItemError({ place: file, value: `${bytes.length} bytes`, reason: 'is not UTF-8' });
-  }
+async function writingsIn(file: string): Promise<{ readonly time: string; readonly text: string }[]> {
+  const xml = await readWholeText(file);
   if (!/<\/INDIVIDUAL>\s*$/.test(xml))
     throw badItem(xml.slice(-40), { place: file, reason: 'breaks off before </INDIVIDUAL>' });
   return [...xml.matchAll(/<WRITING>(.*?)<\/WRITING>/gs)].map(([, writing], index) => {
     const place = `${file} writing ${index + 1}`;
     const date = element(writing, 'DATE').trim();
     // Without a zone: all times of a collection are in the same one.
-    const read = readTime(date, { dateOrder: null });
+    const read = readTime(date);
     if (typeof read === 'string') throw badItem(date, { place, reason: 'has no <DATE> such as 2016-03-10 12:32:43' });
     const parts = ['TITLE', 'TEXT'].map((name) => element(writing, name).trim());
     return { time: read.time, text: parts.filter((part) => part !== '').join('\n') };

@@ -1,14 +1,7 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BadItemError, eachOrSkip, orSkip, type SkipOptions } from '../bad-item.ts';
-import {
-  aboveLimit,
-  type ReadingOptions,
-  readJsonTexts,
-  readWholeText,
-  sizeLimit,
-  wholeAdvice,
-} from '../text-lines.ts';
+import { eachOrSkip, orSkip, type SkipOptions } from '../bad-item.ts';
+import { type ReadingOptions, readJsonTexts, readWholeText } from '../text-lines.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 
 /**
@@ -42,22 +35,7 @@ async function isJsonLines(path: string, options: ReadingOptions): Promise<boole
 
 /** The value in a JSON file. @throws BadItemError for a file that cannot be read or is not JSON */
 export async function jsonIn(path: string): Promise<unknown> {
-  await checkSize(path);
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new BadItemError({ place: path, value: error.code ?? error.message, reason: 'cannot be read' });
-  });
-  return parseJson(text, path);
-}
-
-/** @throws BadItemError for a file above `sizeLimit`, which must be read as a whole */
-export async function checkSize(path: string): Promise<void> {
-  const { size } = await stat(path).catch(() => ({ size: 0 }));
-  if (size > sizeLimit())
-    throw new BadItemError({
-      place: path,
-      value: `${size} bytes`,
-      reason: `must be read whole and ${aboveLimit({})}; ${wholeAdvice}`,
-    });
+  return parseJson(await readWholeText(path), path);
 }
 
 /** Names in a folder, sorted so that an import does not depend on the file system; none for a missing folder. */
@@ -70,18 +48,19 @@ export async function namesIn(folder: string): Promise<string[]> {
   return names.filter((name) => !name.startsWith('.')).sort();
 }
 
-/** The file itself, or all files below a folder. */
-export async function filesBelow(path: string): Promise<string[]> {
-  if ((await stat(path)).isFile()) return [path];
-  const below = await Promise.all((await namesIn(path)).map((name) => filesBelow(join(path, name))));
-  return below.flat();
-}
-
-/** The path of the first of several folders that exists and is not empty; null without one. */
-export async function firstFolder(parent: string, names: readonly string[]): Promise<string | null> {
-  for (const name of names) {
-    const path = join(parent, name);
-    if ((await namesIn(path)).length > 0) return path;
-  }
-  return null;
+/** All files at and below paths, without those of folders that are left out. */
+export async function filesBelow(
+  paths: readonly string[],
+  isLeftOut: (path: string) => boolean = () => false,
+): Promise<string[]> {
+  const below = paths.map(async (path) => {
+    if (isLeftOut(path)) return [];
+    if ((await stat(path)).isFile()) return [path];
+    const names = await namesIn(path);
+    return filesBelow(
+      names.map((name) => join(path, name)),
+      isLeftOut,
+    );
+  });
+  return (await Promise.all(below)).flat();
 }

@@ -6,7 +6,6 @@ import { assembleThread } from './assemble-thread.ts';
 import { readConversation } from './conversation-folder.ts';
 import { jsonIn, namesIn } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
-import { twitterPost } from './twitter-post.ts';
 
 const classFolders = ['non-rumours', 'rumours'];
 
@@ -24,10 +23,12 @@ export const phemeImporter: Importer = {
           yield* eachOrSkip(folders, options, async (folder) => {
             // In places the archive has plain files among the threads' folders.
             if ((await namesIn(folder)).length === 0) return null;
-            const thread = await readThread(folder, { event, rumor: kind === 'rumours' });
-            if (thread.veracity === null)
-              options.count('# rumours have no veracity in annotation.json; theirs is null');
-            return thread;
+            const { posts } = await readConversation(folder);
+            const rumor = kind === 'rumours';
+            const veracity = rumor ? await rumorVeracity(folder) : 'non-rumor';
+            if (veracity === null) options.count('# rumours have no veracity in annotation.json; theirs is null');
+            const name = basename(event).replace(/-all-rnr-threads$/, '');
+            return assembleThread({ id: basename(folder), event: name, veracity, rumor, posts }, folder);
           });
         }
   },
@@ -42,13 +43,6 @@ async function eventFolders(path: string, depth: number): Promise<string[]> {
   return folders.flat();
 }
 
-async function readThread(folder: string, about: { event: string; rumor: boolean }): Promise<Thread> {
-  const { posts } = await readConversation(folder, twitterPost);
-  const veracity = about.rumor ? await rumorVeracity(folder) : 'non-rumor';
-  const event = basename(about.event).replace(/-all-rnr-threads$/, '');
-  return assembleThread({ id: basename(folder), event, veracity, rumor: about.rumor, posts }, folder);
-}
-
 const flag = z.union([z.literal([0, 1]), z.enum(['0', '1'])]).transform(Number);
 const annotationSchema = z.object({ misinformation: flag.optional(), true: flag.optional() });
 
@@ -60,10 +54,10 @@ async function rumorVeracity(folder: string): Promise<Thread['veracity']> {
   if (!(await namesIn(folder)).includes('annotation.json')) return null;
   const place = join(folder, 'annotation.json');
   const value = await jsonIn(place);
-  const { misinformation, true: foundTrue } = parseItem(annotationSchema, { value, place });
+  const { misinformation, true: isTrue } = parseItem(annotationSchema, { value, place });
   if (misinformation === undefined) return null;
-  if (misinformation === 1 && foundTrue === 1)
+  if (misinformation === 1 && isTrue === 1)
     throw badItem(value, { place, reason: 'misinformation and true are both 1; a rumour cannot be both' });
   if (misinformation === 1) return 'false';
-  return foundTrue === 1 ? 'true' : 'unverified';
+  return isTrue === 1 ? 'true' : 'unverified';
 }

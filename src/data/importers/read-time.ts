@@ -1,3 +1,4 @@
+import { badItem } from '../bad-item.ts';
 import { isDay, isoMilliseconds, noSuchDay } from '../iso-time.ts';
 
 /** The order of day and month in a date such as 03/04/2024. */
@@ -10,12 +11,28 @@ export interface ForeignTime {
   readonly hasZone: boolean;
 }
 
+/**
+ * A source's time as ISO 8601 in UTC; null for an empty one. Small numbers are seconds since some beginning.
+ * @param at.count counts the times without a zone
+ * @throws BadItemError for an unreadable time
+ */
+export function foreignTime(
+  value: string | number | null | undefined,
+  { place, count }: { place: string; count?: ((note: string) => void) | undefined },
+): string | null {
+  if (value === null || value === undefined || value === '') return null;
+  const read = readTime(String(value).trim(), { areOffsets: true });
+  if (typeof read === 'string') throw badItem(value, { place, reason: read });
+  if (!read.hasZone) count?.(noteOnZones);
+  return read.time;
+}
+
 /** The note about times without a zone; # is their number. */
 export const noteOnZones = '# times name no zone and are taken for UTC; write +02:00 or so behind them if not';
 
 export interface TimeReading {
-  /** Null makes a date that could be either a problem. */
-  readonly dateOrder: DateOrder | null;
+  /** Null, the default, makes a date that could be either a problem. */
+  readonly dateOrder?: DateOrder | null;
   /** Whether small numbers are seconds since some beginning, so that 2020 is not a year. */
   readonly areOffsets?: boolean;
 }
@@ -26,7 +43,7 @@ export interface TimeReading {
  * dates with the year last.
  * @returns the time, or the reason why it cannot be read
  */
-export function readTime(text: string, reading: TimeReading): ForeignTime | string {
+export function readTime(text: string, reading: TimeReading = {}): ForeignTime | string {
   const ms = isoMilliseconds(text);
   if (ms !== null) return { time: new Date(ms).toISOString(), hasZone: true };
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return numberTime(text, reading);
@@ -114,7 +131,7 @@ function partsTime({ clock, ...day }: TimeParts, reading: TimeReading): ForeignT
 /** A number above 12, or two equal ones, leave no doubt about the order. */
 function orderedDay(
   { year, first, second }: { year: string; first: string; second: string },
-  { dateOrder }: TimeReading,
+  { dateOrder = null }: TimeReading,
 ): { year: string; month: string; day: string } | string {
   const inOrder = (order: DateOrder, whole: string) =>
     order === 'dmy' ? { year: whole, month: second, day: first } : { year: whole, month: first, day: second };
@@ -228,4 +245,19 @@ function milliseconds(number: number): number {
   if (size < 1e11) return number * 1000;
   if (size < 1e14) return number;
   return size < 1e17 ? number / 1000 : number / 1_000_000;
+}
+
+/** Until 4 November 2010 Twitter's ids were consecutive numbers; from this one on they contain their time. */
+const firstSnowflake = 29_700_859_247n;
+const twitterEpochMs = 1_288_834_974_657n;
+
+/**
+ * The time of a tweet from its id, whose bits from 22 up are milliseconds since Twitter's epoch.
+ * @returns ISO 8601; null for an id without a time
+ */
+export function snowflakeTime(id: string): string | null {
+  if (!/^\d{11,19}$/.test(id)) return null;
+  const number = BigInt(id);
+  if (number < firstSnowflake) return null;
+  return new Date(Number((number >> 22n) + twitterEpochMs)).toISOString();
 }

@@ -7,29 +7,21 @@
  *   [claimID:]<id> <text>,  [replyID:]<id> <text>,  claimID:<id> replyID:<id> <text>
  * separated by tabs, spaces, colons or commas, and a line that does not start with an id continues the text before it.
  */
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { InputError } from '../../errors.ts';
-import { BadItemError, badItem, eachOrSkip, type SkipOptions } from '../bad-item.ts';
-import { readLines } from '../text-lines.ts';
+import { badItem, eachOrSkip, type SkipOptions } from '../bad-item.ts';
+import { readLines, readWholeText } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
-import { checkSize, filesBelow } from './foreign-files.ts';
-import type { Importer } from './importer.ts';
-import { snowflakeTime } from './twitter-post.ts';
+import { filesBelow } from './foreign-files.ts';
+import { type Importer, unexpected } from './importer.ts';
+import { snowflakeTime } from './read-time.ts';
 
-const veracityOfCode = new Map<string, Thread['veracity']>([
-  ['TR', 'true'],
-  ['FR', 'false'],
-  ['UR', 'unverified'],
-  ['NR', 'non-rumor'],
-]);
-const stanceOfCode = new Map<string, Post['stance']>([
-  ['S', 'support'],
-  ['D', 'deny'],
-  ['Q', 'query'],
-  ['C', 'comment'],
-]);
+const veracityOfCode: Readonly<Record<string, Thread['veracity']>> = {
+  ...{ TR: 'true', FR: 'false', UR: 'unverified', NR: 'non-rumor' },
+};
+const stanceOfCode: Readonly<Record<string, Post['stance']>> = {
+  ...{ S: 'support', D: 'deny', Q: 'query', C: 'comment' },
+};
 
 /** Claims with their veracity and posts with their stance. The head of this file describes the layout. */
 export const rumorevalSImporter: Importer = {
@@ -38,7 +30,7 @@ export const rumorevalSImporter: Importer = {
   expects: 'the repository with its zip files unpacked: ClaimLabel.txt, StanceLabel.txt and one text file a claim',
   takes: [],
   async *read(paths, options) {
-    const files = (await Promise.all(paths.map(filesBelow))).flat();
+    const files = await filesBelow(paths);
     const stances = new Map<string, Post['stance']>();
     const stanceLines = {
       name: 'StanceLabel.txt',
@@ -46,15 +38,14 @@ export const rumorevalSImporter: Importer = {
       form: 'claimID:<id>, replyID:<id> and S, D, Q or C',
     };
     for await (const [, claim, reply, code] of labelLines(files, stanceLines, options))
-      stances.set(`${claim} ${reply}`, stanceOfCode.get(code) ?? null);
+      stances.set(`${claim} ${reply}`, stanceOfCode[code]);
     const claims = new Map<string, Thread['veracity']>();
     const claimLines = {
       name: 'ClaimLabel.txt',
       pattern: /^claimID:(\d+)\s+(TR|FR|NR|UR)\s*$/,
       form: 'claimID:<id> and TR, FR, NR or UR',
     };
-    for await (const [, claim, code] of labelLines(files, claimLines, options))
-      claims.set(claim, veracityOfCode.get(code) ?? null);
+    for await (const [, claim, code] of labelLines(files, claimLines, options)) claims.set(claim, veracityOfCode[code]);
     const textOf = new Map(files.map((path) => [basename(path).replace(/\.\w+$/, ''), path]));
     yield* eachOrSkip(claims, options, async ([id, veracity]) => {
       const path = textOf.get(id);
@@ -78,7 +69,7 @@ async function* labelLines(
   options: SkipOptions,
 ): AsyncGenerator<RegExpMatchArray> {
   const matches = files.filter((path) => basename(path) === name);
-  if (matches.length === 0) throw new InputError(`no ${name} among the ${files.length} files given`);
+  if (matches.length === 0) throw unexpected(rumorevalSImporter, `no ${name} among the ${files.length} files given`);
   for (const path of matches)
     yield* eachOrSkip(readLines(path), options, ({ text, number }) => {
       const match = text.match(pattern);
@@ -89,8 +80,7 @@ async function* labelLines(
 
 async function readPosts(path: string, claimId: string): Promise<Post[]> {
   const posts: Post[] = [];
-  await checkSize(path);
-  for (const line of (await readFile(path, 'utf8')).split(/\r?\n/)) {
+  for (const line of (await readWholeText(path)).split(/\r?\n/)) {
     const start = line.match(
       /^(?:claimID:)?\s*(\d{6,})(?:[\t ,:]+replyID:\s*(\d{6,}))?[\t ,:]+(.*)$|^replyID:\s*(\d{6,})[\t ,:]+(.*)$/,
     );
@@ -105,10 +95,9 @@ async function readPosts(path: string, claimId: string): Promise<Post[]> {
   }
   const claim = posts.find(({ id }) => id === claimId);
   if (claim === undefined)
-    throw new BadItemError({
-      place: path,
-      value: `${posts.length} other posts`,
-      reason: `does not hold its claim ${claimId}`,
-    });
+    throw badItem(
+      posts.map(({ id }) => id),
+      { place: path, reason: `does not hold its claim ${claimId}` },
+    );
   return [claim, ...posts.filter((post) => post !== claim)];
 }

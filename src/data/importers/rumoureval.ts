@@ -1,145 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { InputError } from '../../errors.ts';
-import { missingPath } from '../../missing-path.ts';
-import { BadItemError, eachOrSkip, parseItem } from '../bad-item.ts';
-import { type Post, stances, type Thread } from '../thread.ts';
-import { assembleThread, unixSeconds } from './assemble-thread.ts';
-import { type PostReader, readConversation, sourceFolders } from './conversation-folder.ts';
-import { jsonIn, namesIn } from './foreign-files.ts';
-import type { ImportContext, Importer } from './importer.ts';
-import { twitterPost } from './twitter-post.ts';
-
-/** Stance by post id, as in the label files. */
-const stanceKey = z.record(z.string(), z.enum(stances));
-/** Veracity by thread id, as in the label files. */
-const veracityKey = z.record(z.string(), z.enum(['true', 'false', 'unverified']));
-
-/** One label file: its split, and labels by id. */
-interface LabelKey {
-  readonly split: string;
-  readonly stance: z.output<typeof stanceKey>;
-  readonly veracity: z.output<typeof veracityKey>;
-}
-
-/** The differences between the years of the task. */
-interface RumourEvalYear {
-  /** Names of the label files, for errors. */
-  readonly keyNames: string;
-  /** Null for a file without labels. */
-  parseKey(file: { name: string; value: () => Promise<unknown>; place: string }): Promise<LabelKey | null>;
-  /** The event of a thread's folder; null if the release does not name it. */
-  eventOf(folder: string): string | null;
-  /** The reader of the posts in a thread's folder. */
-  postReader(folder: string): PostReader;
-  /** Whether a folder of this name is skipped. */
-  ignores(name: string): boolean;
-}
-
-/**
- * All labelled threads below `paths`, wherever the release's folders and label files are.
- * @throws InputError for threads without any label file, a broken label file, or a bad thread that is not skipped
- */
-async function* readRumourEval(
-  paths: readonly string[],
-  options: ImportContext & { year: RumourEvalYear },
-): AsyncGenerator<Thread> {
-  const { year } = options;
-  const contents = { threads: new Set<string>(), keys: [] as LabelKey[] };
-  for (const path of paths) await walk(path, { year, contents });
-  if (contents.threads.size > 0 && contents.keys.length === 0)
-    throw new InputError(
-      `${paths.join(', ')}: ${contents.threads.size} threads but no label files; name their files or folder too (${year.keyNames})`,
-    );
-  const splitOf = new Map<string, string>();
-  const veracityOf = new Map<string, Thread['veracity']>();
-  const stanceOf = new Map<string, Thread['posts'][number]['stance']>();
-  for (const { split, stance, veracity } of contents.keys) {
-    for (const [id, label] of Object.entries(stance)) stanceOf.set(id, label);
-    for (const [id, label] of Object.entries(veracity)) {
-      veracityOf.set(id, label);
-      splitOf.set(id, split);
-    }
-  }
-  yield* eachOrSkip(contents.threads, options, async (folder) => {
-    const id = basename(folder);
-    const veracity = veracityOf.get(id);
-    const split = splitOf.get(id);
-    if (veracity === undefined || split === undefined)
-      throw new BadItemError({
-        place: folder,
-        value: `no entry for ${id}`,
-        reason: `has no veracity in the ${contents.keys.length} label files given`,
-      });
-    const conversation = await readConversation(folder, year.postReader(folder));
-    if (conversation.withoutText > 0)
-      options.count('# replies are stubs without text and were dropped', conversation.withoutText);
-    const posts = conversation.posts.map((post) => ({ ...post, stance: stanceOf.get(post.id) ?? null }));
-    const withoutStance = posts.filter(({ stance }) => stance === null).length;
-    if (withoutStance > 0) options.count('# posts have no stance in the label files; theirs is null', withoutStance);
-    return assembleThread({ id, event: year.eventOf(folder), veracity, rumor: true, split, posts }, folder);
-  });
-}
-
-async function walk(
-  path: string,
-  context: { year: RumourEvalYear; contents: { threads: Set<string>; keys: LabelKey[] } },
-): Promise<void> {
-  const { year, contents } = context;
-  const place = await stat(path).catch(() => {
-    throw new InputError(missingPath(path));
-  });
-  if (place.isFile()) {
-    const key = await parseKey(path, year);
-    if (key !== null) contents.keys.push(key);
-    return;
-  }
-  const names = await namesIn(path);
-  if (names.some((name) => sourceFolders.includes(name))) {
-    contents.threads.add(path);
-    return;
-  }
-  for (const name of names) if (!year.ignores(name)) await walk(join(path, name), context);
-}
-
-/** A broken label file is an error even if bad items are skipped, because many threads would lose their labels. */
-async function parseKey(path: string, year: RumourEvalYear): Promise<LabelKey | null> {
-  try {
-    return await year.parseKey({ name: basename(path), value: () => jsonIn(path), place: path });
-  } catch (error) {
-    throw error instanceof BadItemError ? new InputError(`the label file ${error.message}`) : error;
-  }
-}
-
-/** The name of the folder that contains a thread's folder. */
-function parentName(folder: string): string {
-  return basename(dirname(folder));
-}
-
-const year2017: RumourEvalYear = {
-  keyNames: 'rumoureval-subtaskA-train.json, rumoureval-subtaskB-train.json, …-dev.json; subtaska.json, subtaskb.json',
-  async parseKey(file) {
-    const name = file.name.match(/subtask([ab])(?:-(train|dev|test))?\.json$/i);
-    if (name === null) return null;
-    // The test labels came as subtaska.json and subtaskb.json.
-    const [, task, split = 'test'] = name;
-    const input = { value: await file.value(), place: file.place };
-    return task.toLowerCase() === 'a'
-      ? { split, stance: parseItem(stanceKey, input), veracity: {} }
-      : { split, stance: {}, veracity: parseItem(z.preprocess(answerOnly, veracityKey), input) };
-  },
-  // The test part has one folder for all threads instead of one per event.
-  eventOf: (folder) => (/semeval|test|rumoureval/i.test(parentName(folder)) ? null : parentName(folder)),
-  postReader: () => twitterPost,
-  ignores: () => false,
-};
-
-/** Submissions, and some copies of the key, have [label, confidence] instead of the label. */
-function answerOnly(value: unknown): unknown {
-  const pairs = z.record(z.string(), z.tuple([z.string(), z.number()])).safeParse(value);
-  return pairs.success ? Object.fromEntries(Object.entries(pairs.data).map(([id, [label]]) => [id, label])) : value;
-}
+import { entryOf } from '../../entry-of.ts';
+import { badItem, eachOrSkip, parseItem } from '../bad-item.ts';
+import { readWholeText } from '../text-lines.ts';
+import { stances, type Thread } from '../thread.ts';
+import { parseJson } from '../thread-file.ts';
+import { assembleThread } from './assemble-thread.ts';
+import { isReddit, readConversation, sourceFolders } from './conversation-folder.ts';
+import { namesIn } from './foreign-files.ts';
+import { type ImportContext, type Importer, unexpected } from './importer.ts';
 
 /** https://alt.qcri.org/semeval2017/task8/ */
 export const rumoureval2017Importer: Importer = {
@@ -148,35 +18,8 @@ export const rumoureval2017Importer: Importer = {
   expects:
     'semeval2017-task8-dataset (with rumoureval-data/ and traindev/), the test folder, subtaska.json, subtaskb.json',
   takes: [],
-  read: (paths, options) => readRumourEval(paths, { ...options, year: year2017 }),
+  read: (paths, options) => readRumourEval(paths, { ...options, importer: rumoureval2017Importer }),
 };
-
-const keySchema = z.object({ subtaskaenglish: stanceKey, subtaskbenglish: veracityKey });
-
-const year2019: RumourEvalYear = {
-  keyNames: 'train-key.json, dev-key.json, final-eval-key.json',
-  async parseKey(file) {
-    const name = file.name.match(/^(train|dev|test|final-eval)-key\.json$/i);
-    if (name === null) return null;
-    const key = parseItem(keySchema, { value: await file.value(), place: file.place });
-    const part = name[1].toLowerCase();
-    return {
-      split: part === 'final-eval' ? 'test' : part,
-      stance: key.subtaskaenglish,
-      veracity: key.subtaskbenglish,
-    };
-  },
-  eventOf: (folder) =>
-    isReddit(folder) ? 'reddit' : /twitter|test-data/i.test(parentName(folder)) ? null : parentName(folder),
-  postReader: (folder) => (isReddit(folder) ? redditPost : twitterPost),
-  // The test data has Danish and Russian folders beside the English one; their labels belong to other tasks.
-  ignores: (name) => /^(twitter-(da|ru)-|danish|russian)/i.test(name),
-};
-
-/** Recognised by the parent folder (reddit-training-data, …), because an id in base 36 may consist of digits only. */
-function isReddit(folder: string): boolean {
-  return /reddit/i.test(parentName(folder));
-}
 
 /** https://competitions.codalab.org/competitions/19938 */
 export const rumoureval2019Importer: Importer = {
@@ -184,36 +27,93 @@ export const rumoureval2019Importer: Importer = {
   description: 'RumourEval 2019 (SemEval-2019 task 7, English, Twitter and Reddit): trees, stance and veracity',
   expects: 'rumoureval-2019-training-data, rumoureval-2019-test-data and final-eval-key.json, or their common folder',
   takes: [],
-  read: (paths, options) => readRumourEval(paths, { ...options, year: year2019 }),
+  read: (paths, options) => readRumourEval(paths, { ...options, importer: rumoureval2019Importer }),
 };
 
-const thingSchema = z.object({
-  title: z.string().optional(),
-  selftext: z.string().optional(),
-  body: z.string().optional(),
-  created_utc: unixSeconds.optional(),
-  author: z.string().nullish(),
-  parent_id: z.string().nullish(),
-});
+/** Stance by post id, as in the label files. */
+const stanceKey = z.record(z.string(), z.enum(stances));
+const veracity = z.enum(['true', 'false', 'unverified']);
+/** Veracity by thread id. Submissions, and some copies of the key, have [label, confidence] instead of the label. */
+const veracityKey = z.record(
+  z.string(),
+  z.preprocess((value) => z.tuple([z.string(), z.number()]).safeParse(value).data?.[0] ?? value, veracity),
+);
+const keySchema2019 = z.object({ subtaskaenglish: stanceKey, subtaskbenglish: veracityKey });
 
-const wrappedSchema = z.union([
-  z.object({ data: z.object({ children: z.array(z.object({ data: thingSchema })).min(1) }) }),
-  z.object({ data: thingSchema }),
-]);
+/**
+ * All labelled threads below `paths`, wherever the release's folders and label files are.
+ * @throws InputError for threads without any label file, a broken label file, or a bad thread that is not skipped
+ */
+async function* readRumourEval(
+  paths: readonly string[],
+  options: ImportContext & { importer: Importer },
+): AsyncGenerator<Thread> {
+  const release: Release = { threads: [], labelFiles: 0, splitOf: {}, stanceOf: {}, veracityOf: {} };
+  for (const path of paths) await addTo(release, path);
+  const { threads, labelFiles, splitOf, stanceOf, veracityOf } = release;
+  if (threads.length > 0 && labelFiles === 0)
+    throw unexpected(
+      options.importer,
+      `${paths.join(', ')}: ${threads.length} threads but no label files, such as train-key.json or rumoureval-subtaskB-train.json`,
+    );
+  yield* eachOrSkip(new Set(threads), options, async (folder) => {
+    const id = basename(folder);
+    if (!Object.hasOwn(veracityOf, id))
+      throw badItem(id, { place: folder, reason: `has no veracity in the ${labelFiles} label files given` });
+    const conversation = await readConversation(folder);
+    if (conversation.withoutText > 0)
+      options.count('# replies are stubs without text and were dropped', conversation.withoutText);
+    const posts = conversation.posts.map((post) => ({ ...post, stance: entryOf(stanceOf, post.id) ?? null }));
+    const withoutStance = posts.filter(({ stance }) => stance === null).length;
+    if (withoutStance > 0) options.count('# posts have no stance in the label files; theirs is null', withoutStance);
+    const labels = { veracity: veracityOf[id], rumor: true, split: splitOf[id] };
+    return assembleThread({ id, event: eventOf(folder), ...labels, posts }, folder);
+  });
+}
 
-/** A post from Reddit's API; null for a stub without any text. @throws BadItemError for anything else */
-function redditPost(input: { value: unknown; place: string; id: string }): Post | null {
-  const { data } = parseItem(wrappedSchema, input);
-  const thing = 'children' in data ? data.children[0].data : data;
-  const text = [thing.title, thing.selftext, thing.body].filter(Boolean).join('\n');
-  if (text === '') return null;
-  return {
-    id: input.id,
-    time: thing.created_utc === undefined ? null : new Date(thing.created_utc * 1000).toISOString(),
-    author: thing.author ?? null,
-    // Reddit's full names, such as t1_cy6ykvm, are a kind and an id.
-    parent: thing.parent_id?.replace(/^t\d_/, '') ?? null,
-    text,
-    stance: null,
-  };
+/** The folders of threads, and the labels by id of all label files. */
+interface Release {
+  readonly threads: string[];
+  labelFiles: number;
+  readonly splitOf: Record<string, string>;
+  readonly stanceOf: z.output<typeof stanceKey>;
+  readonly veracityOf: z.output<typeof veracityKey>;
+}
+
+async function addTo(release: Release, path: string): Promise<void> {
+  if ((await stat(path)).isFile()) return addLabels(release, path);
+  const names = await namesIn(path);
+  if (names.some((name) => sourceFolders.includes(name))) {
+    release.threads.push(path);
+    return;
+  }
+  // The test data has Danish and Russian folders beside the English one; their labels belong to other tasks.
+  for (const name of names)
+    if (!/^(twitter-(da|ru)-|danish|russian)/i.test(name)) await addTo(release, join(path, name));
+}
+
+/** A broken label file is an error even if bad items are skipped, because many threads would lose their labels. */
+async function addLabels(release: Release, path: string): Promise<void> {
+  const place = `the label file ${path}`;
+  const [isOf2017, task, part2017 = 'test'] = path.match(/subtask([ab])(?:-(train|dev|test))?\.json$/i) ?? [];
+  const [isOf2019, part2019 = ''] = basename(path).match(/^(train|dev|test|final-eval)-key\.json$/i) ?? [];
+  if (!isOf2017 && !isOf2019) return;
+  release.labelFiles++;
+  const value = parseJson(await readWholeText(path), place);
+  const read = isOf2019
+    ? parseItem(keySchema2019, { value, place })
+    : task.toLowerCase() === 'a'
+      ? { subtaskaenglish: parseItem(stanceKey, { value, place }), subtaskbenglish: {} }
+      : { subtaskaenglish: {}, subtaskbenglish: parseItem(veracityKey, { value, place }) };
+  Object.assign(release.stanceOf, read.subtaskaenglish);
+  Object.assign(release.veracityOf, read.subtaskbenglish);
+  const split = isOf2019 ? part2019.toLowerCase().replace('final-eval', 'test') : part2017;
+  for (const id of Object.keys(read.subtaskbenglish)) release.splitOf[id] = split;
+}
+
+/** The folder of a thread's folder, unless it is the folder of a part, which names no event. */
+function eventOf(folder: string): string | null {
+  const event = basename(dirname(folder));
+  if (isReddit(folder)) return 'reddit';
+  return /semeval|test|rumoureval|twitter/i.test(event) ? null : event;
 }

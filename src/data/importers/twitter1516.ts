@@ -1,12 +1,11 @@
 import { basename, join, resolve } from 'node:path';
-import { InputError } from '../../errors.ts';
-import { BadItemError, badItem, eachOrSkip, type SkipOptions } from '../bad-item.ts';
-import { assertFile, readLines } from '../text-lines.ts';
+import { badItem, eachOrSkip, type SkipOptions } from '../bad-item.ts';
+import { readLines } from '../text-lines.ts';
 import { type Thread, veracities } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { namesIn } from './foreign-files.ts';
-import type { ImportContext, Importer } from './importer.ts';
-import { snowflakeTime } from './twitter-post.ts';
+import { type ImportContext, type Importer, unexpected } from './importer.ts';
+import { snowflakeTime } from './read-time.ts';
 
 /** The release names all tweets of a tree but has the texts of the claims only. */
 export const twitter1516Importer: Importer = {
@@ -34,16 +33,14 @@ async function* readFolder(
 ): AsyncGenerator<Thread> {
   const names = await namesIn(path);
   for (const needed of ['label.txt', 'source_tweets.txt', 'tree'])
-    if (!names.includes(needed))
-      throw new InputError(`${path} has no ${needed}; twitter1516 expects ${twitter1516Importer.expects}`);
+    if (!names.includes(needed)) throw unexpected(twitter1516Importer, `${path} has no ${needed}`);
   const claims = await readTexts(join(path, 'source_tweets.txt'), options);
   const labels = join(path, 'label.txt');
   yield* eachOrSkip(readLines(labels), options, async (line) => {
     const place = `${labels}:${line.number}`;
     const { id, veracity } = parseLabel(line.text, place);
     const claim = claims.get(id) ?? options.extra.get(id);
-    if (claim === undefined)
-      throw new BadItemError({ place, value: id, reason: 'this claim has no text in source_tweets.txt' });
+    if (claim === undefined) throw badItem(id, { place, reason: 'this claim has no text in source_tweets.txt' });
     const tree = await readTwitterTree(join(path, 'tree', `${id}.txt`), id);
     const replies = tree.replies.flatMap((reply) => {
       const text = options.extra.get(reply.id);
@@ -115,9 +112,6 @@ const edge = new RegExp(`^${node}->${node}\\s*$`);
  * @throws BadItemError for a file that cannot be read or a line that is not such an edge
  */
 async function readTwitterTree(path: string, claimId: string): Promise<TwitterTree> {
-  await assertFile(path).catch((error: Error) => {
-    throw new BadItemError({ place: path, value: 'nothing', reason: `the tree cannot be read (${error.message})` });
-  });
   const claimTime = snowflakeTime(claimId);
   const replies = new Map<string, TreePost>();
   const parents = new Map<string, string>();

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { InputError } from '../../errors.ts';
 import { seedSchema } from '../../seed.ts';
-import { firstIssue } from '../bad-item.ts';
+import { parseItem } from '../bad-item.ts';
 import { stories } from './words.ts';
 
 const share = z.number().min(0).max(1);
@@ -60,10 +59,7 @@ export type SyntheticModel = z.output<typeof syntheticOptionsSchema>;
 
 /** Fills in the defaults. @throws InputError for an option that is unknown or out of range */
 export function syntheticModel(options: SyntheticOptions): SyntheticModel {
-  const result = syntheticOptionsSchema.safeParse(options);
-  if (result.success) return result.data;
-  const { path, value, reason } = firstIssue(result.error, options);
-  throw new InputError(`synthetic stream ${path}: ${reason}; found ${value}`);
+  return parseItem(syntheticOptionsSchema, { value: options, place: 'synthetic stream' });
 }
 
 /**

@@ -76,10 +76,10 @@ describe('fakenewsnet', () => {
   it('says what is wrong, and where', async () => {
     const fail = (text: string) => importFrom('fakenewsnet', { files: { 'politifact_fake.csv': text } });
     await expect(fail(`${header}\na,b,c`)).rejects.toThrow(
-      /politifact_fake\.csv:2: must have 4 fields \(id, news_url, title, tweet_ids\); found 3 fields/,
+      /politifact_fake\.csv:2: must have 4 fields \(id, news_url, title, tweet_ids\), and has 3; found /,
     );
     await expect(fail(`${header}\na,b,"c,1`)).rejects.toThrow(':2: a quoted field has no end');
-    await expect(fail(`${header}\na,b,,1`)).rejects.toThrow('the article has no title; found a');
+    await expect(fail(`${header}\na,b,,1`)).rejects.toThrow(':2 title: the article has no title');
     await expect(importFrom('fakenewsnet', { files: { 'other.csv': 'x' } })).rejects.toThrow(
       'no fakenewsnet threads found; expected the CSV release',
     );

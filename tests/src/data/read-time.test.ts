@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTime } from '../../../src/data/importers/read-time.ts';
-import { createdTime } from '../../../src/data/importers/twitter-post.ts';
+import { readTime, snowflakeTime } from '../../../src/data/importers/read-time.ts';
 import { timeProblem } from '../../../src/data/iso-time.ts';
 
 const read = (text: string, dateOrder: 'dmy' | 'mdy' | null = null) => readTime(text, { dateOrder });
@@ -100,10 +99,17 @@ describe('a time of a foreign file', () => {
 });
 
 it('reads no impossible day of a tweet', () => {
-  expect(createdTime('Sat Aug 09 22:33:06 +0000 2014')).toBe('2014-08-09T22:33:06.000Z');
-  expect(createdTime('Sat Feb 31 22:33:06 +0000 2014')).toBeNull();
-  expect(createdTime('soon')).toBeNull();
-  expect(createdTime(undefined)).toBeNull();
+  expect(readTime('Sat Aug 09 22:33:06 +0000 2014')).toEqual({ time: '2014-08-09T22:33:06.000Z', hasZone: true });
+  expect(readTime('Sat Feb 31 22:33:06 +0000 2014')).toBe('is on a day that its month does not have');
+  expect(readTime('soon')).toContain('must be a time');
+});
+
+it('reads the time in a tweet id', () => {
+  expect(snowflakeTime('498248415223246848')).toBe('2014-08-09T23:24:13.854Z');
+});
+
+it.each(['20', '29700859246', '3xqilx', '498248415223246848-1', ''])('sees no time in %j', (id) => {
+  expect(snowflakeTime(id)).toBeNull();
 });
 
 describe('a time of a thread file', () => {

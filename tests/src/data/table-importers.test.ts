@@ -299,7 +299,7 @@ A,2024-01-01T10:05:00Z,second,rumor`;
     ]);
     expect(skipped.toSorted()).toEqual([
       'posts.csv:3, column "time": must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix seconds or milliseconds',
-      'posts.csv:4: must have 3 fields (thread, text, time)',
+      'posts.csv:4: must have 3 fields (thread, text, time), and has 2',
       'posts.csv:5, column "thread": names no thread',
     ]);
   });

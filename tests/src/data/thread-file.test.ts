@@ -79,7 +79,7 @@ describe('reading threads', () => {
       [{ id: 12, posts: [post('b')] }, '1 id: must be a text, "12" in quotes; `earshot data import threads` puts'],
       [
         { id: 'b', posts: [{ id: 2 ** 60, text: 'x' }] },
-        '1: a number of so many digits loses the last ones; write it in quotes',
+        '1: the number 1152921504606846976 has so many digits that it loses the last ones; write it in quotes',
       ],
       [{ id: 'b', posts: [{ ...post('b'), parent: 7 }] }, '1 posts.0.parent: must be a text, "7" in quotes'],
       [{ id: 'b', rumor: 1, posts: [post('b')] }, '1 rumor: must be true, false or null, without quotes; found 1'],
@@ -224,7 +224,7 @@ describe('reading threads', () => {
 
   it('shows all digits of a number that is no exact one', async () => {
     expect(await failure('{"id": 1669700650467246081, "posts": [{"id": "1", "text": "x"}]}')).toMatch(
-      /^threads\.jsonl:1: a number of so many digits loses the last ones; .*found 1669700650467246081\. /,
+      /^threads\.jsonl:1: the number 1669700650467246081 has so many digits that it loses the last ones; write it in quotes/,
     );
     expect(await failure('{"id": 1669700650467246081, "text": "x"}')).toMatch(
       /^threads\.jsonl:1: has a text but no posts\. Where it is a post, `earshot data import posts threads\.jsonl --out threads\.jsonl` puts .*found \{"id":"1669700650467246081"/,

@@ -1,4 +1,4 @@
-import { withoutEntities } from '../entities.ts';
+import { withoutEntities } from '../../../text/entities.ts';
 
 /** The form of texts in a known export. */
 export interface ExportForm {
