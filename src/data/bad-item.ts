@@ -67,7 +67,8 @@ export async function* eachOrSkip<From, To>(
 
 /** A value as JSON on one line, cut to 80 characters so that an error stays readable. */
 export function shortened(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
+  // JSON has no big integers.
+  const text = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part)) ?? 'nothing';
   return text.length <= 80 ? text : `${text.slice(0, 77)}… (${text.length} characters)`;
 }
 

@@ -3,6 +3,7 @@ import { sha256 } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
 import { recordOf } from '../record-of.ts';
 import { unknownKeyError } from './bad-item.ts';
+import { commonNames, type TableField, tableFields } from './field-names.ts';
 import { hoursBetween, timeProblem } from './iso-time.ts';
 
 /** Stances of a post towards its claim, in the order that all distributions use. */
@@ -39,30 +40,19 @@ const postFields = {
 
 /** Keys of other formats, without case and underscores, with our keys. */
 const otherNamesOfPostFields = {
-  tid: 'id',
-  postid: 'id',
-  tweetid: 'id',
-  createdat: 'time',
-  date: 'time',
-  timestamp: 'time',
-  user: 'author',
-  userid: 'author',
-  username: 'author',
-  screenname: 'author',
-  replyto: 'parent',
-  parentid: 'parent',
-  inreplyto: 'parent',
-  inreplytostatusid: 'parent',
-  inreplytostatusidstr: 'parent',
-  body: 'text',
-  content: 'text',
-  fulltext: 'text',
-  message: 'text',
-  tweet: 'text',
+  ...otherNamesOf({ postId: 'id', time: 'time', author: 'author', parent: 'parent', text: 'text' }),
   label: 'stance (support, deny, query or comment)',
   replies: 'parent (posts are one list, and a reply names the post that it answers)',
   comments: 'parent (posts are one list, and a reply names the post that it answers)',
 };
+
+function otherNamesOf(keys: Partial<Record<TableField, string>>): Record<string, string> {
+  return Object.fromEntries(
+    tableFields
+      .flatMap((field) => commonNames[field].map((name) => [name, keys[field] ?? '']))
+      .filter(([, key]) => key),
+  );
+}
 
 /** One post of a thread: the claim or a reply. */
 export const postSchema = z.strictObject(postFields, {
@@ -92,22 +82,17 @@ const threadFields = {
 
 const labelFields = 'rumor (true or false), veracity, or labels ({"name": value})';
 const otherNamesOfThreadFields = {
-  threadid: 'id',
-  claimid: 'id',
+  ...otherNamesOf({
+    threadId: 'id',
+    event: 'event',
+    label: labelFields,
+    rumor: 'rumor',
+    veracity: 'veracity',
+    split: 'split',
+  }),
   tid: 'id',
-  topic: 'event',
-  label: labelFields,
-  class: labelFields,
-  target: labelFields,
-  y: labelFields,
-  isrumor: 'rumor',
-  rumour: 'rumor',
-  verdict: 'veracity',
   truth: 'veracity',
   part: 'split',
-  fold: 'split',
-  subset: 'split',
-  partition: 'split',
   tweets: 'posts',
   messages: 'posts',
   comments: 'posts (the claim first, then the replies)',

@@ -10,12 +10,7 @@ export interface NothingRules {
   /** The user's words that mean nothing. */
   readonly words: ReadonlySet<string>;
   /** Called with each word that was read as nothing, and each that other programs would read so. */
-  readonly onWord: (column: string, word: string, isNothing: boolean) => void;
-}
-
-/** Rules without a callback, for values that are only inspected. */
-export function silentRules({ words }: Pick<NothingRules, 'words'>): NothingRules {
-  return { words, onWord: () => {} };
+  readonly onWord?: (column: string, word: string, isNothing: boolean) => void;
 }
 
 const written = '\\N';
@@ -36,10 +31,10 @@ export function mayMeanNothing(word: string): boolean {
 export function isNothing(text: string, { column, rules }: { column: string; rules: NothingRules }): boolean {
   if (text === '') return true;
   if (text === written || rules.words.has(text)) {
-    rules.onWord(column, text, true);
+    rules.onWord?.(column, text, true);
     return true;
   }
-  if (mayMeanNothing(text)) rules.onWord(column, text, false);
+  if (mayMeanNothing(text)) rules.onWord?.(column, text, false);
   return false;
 }
 

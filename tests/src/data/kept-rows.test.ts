@@ -8,8 +8,14 @@ it('gives back rows as they were, however long, and keeps what they share once',
   const rows = texts.map((text, place) => ({
     place: place === 1 ? 'elsewhere' : `posts.csv:${place}`,
     threadId: place === 3 ? null : 't',
-    postId: place === 0 ? null : `p${place}`,
-    post: { time: null, author: null, parent: 't', text, stance: 'deny' as const },
+    post: {
+      id: place === 0 ? null : `p${place}`,
+      time: null,
+      author: null,
+      parent: 't',
+      text,
+      stance: 'deny' as const,
+    },
     labels: { ...labels },
   }));
   const kept = keptRows();

@@ -449,9 +449,8 @@ it('takes names that every object has for columns and values, where they are kep
     table: { columns: { label: 'constructor' } },
   });
   expect(labels(threads)).toEqual([{ constructor: 'a' }, undefined]);
-  await expect(
-    imported('thread,text,__proto__\nt,x,a\n', { table: { columns: { label: '__proto__' } } }),
-  ).rejects.toThrow('posts.csv: a label cannot be called __proto__; rename the column');
+  const proto = await imported('thread,text,__proto__\nt,x,a\n', { table: { columns: { label: '__proto__' } } });
+  expect(Object.entries(proto.threads[0].labels ?? {})).toEqual([['__proto__', 'a']]);
 });
 
 it('says at the import that a label has more values than a task has classes', async () => {

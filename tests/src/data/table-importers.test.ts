@@ -200,7 +200,7 @@ describe('a CSV file with a row for each post', () => {
       'both "text" and "body" could be the text; name one with --text <column>',
     );
     expect(await failure('thread,text,text\n1,x,y\n')).toBe(
-      'posts.csv: two columns are called "text", which is read as the text; rename or remove one of them',
+      'posts.csv: two columns are called "text", which is read as the text; rename or remove one of them. Columns: thread, text, text',
     );
     expect(await failure('thread,text,when it was\n1,x,\n', { table: { columns: { time: 'when it is' } } })).toContain(
       'posts.csv: no column is called "when it is" (--time); did you mean "when it was"?',

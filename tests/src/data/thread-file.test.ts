@@ -79,7 +79,7 @@ describe('reading threads', () => {
       [{ id: 12, posts: [post('b')] }, '1 id: must be a text, "12" in quotes; `earshot data import threads` puts'],
       [
         { id: 'b', posts: [{ id: 2 ** 60, text: 'x' }] },
-        '1: the number 1152921504606846976 has so many digits that it loses the last ones; write it in quotes',
+        '1: the number 1152921504606847000 has so many digits that it loses the last ones; write it in quotes',
       ],
       [{ id: 'b', posts: [{ ...post('b'), parent: 7 }] }, '1 posts.0.parent: must be a text, "7" in quotes'],
       [{ id: 'b', rumor: 1, posts: [post('b')] }, '1 rumor: must be true, false or null, without quotes; found 1'],

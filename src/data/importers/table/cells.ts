@@ -1,3 +1,5 @@
+import { entryOf } from '../../../entry-of.ts';
+import { InputError } from '../../../errors.ts';
 import { quoted } from '../../../shell-words.ts';
 import { type BadItemError, badItem } from '../../bad-item.ts';
 import { foldedName } from '../../folded-name.ts';
@@ -40,24 +42,16 @@ export function cellId(row: TableRow, column: string, rules: NothingRules): stri
 
 /** The error for a cell that cannot be used. */
 export function badCell(row: TableRow, column: string, reason: string): BadItemError {
-  const value = cellValue(row, column);
+  const value = entryOf(row.value, column) ?? null;
   const advice =
     typeof value === 'string' && mayMeanNothing(value.trim())
       ? `; if it means that there is nothing, add --null ${quoted(value.trim())}`
       : '';
-  return badItem(shownValue(value), {
-    place: `${row.place}, column ${JSON.stringify(column)}`,
-    reason: `${reason}${advice}`,
-  });
-}
-
-/** Objects have more names than those of their columns. */
-function cellValue({ value }: TableRow, column: string): unknown {
-  return Object.hasOwn(value, column) ? value[column] : null;
+  return badItem(value, { place: `${row.place}, column ${JSON.stringify(column)}`, reason: `${reason}${advice}` });
 }
 
 function storedText(row: TableRow, column: string): string {
-  const value = cellValue(row, column);
+  const value = entryOf(row.value, column);
   return value === null || value === undefined ? '' : textOf(value, { row, column });
 }
 
@@ -72,7 +66,39 @@ function textOf(value: unknown, { row, column }: { row: TableRow; column: string
   throw badCell(row, column, 'must be text, a number, a time or true or false');
 }
 
-/** JSON has no big integers. */
-function shownValue(value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+const mostListed = 40;
+
+/** Shortens lists, because exports of platforms have hundreds of nested names. */
+export function listed(names: readonly string[]): string {
+  const rest = names.length - mostListed;
+  return rest <= 0 ? names.join(', ') : `${names.slice(0, mostListed).join(', ')} and ${rest} more`;
+}
+
+/** Digits of a number that spreadsheets keep, and that programs show. */
+const keptDigits = [15, 16, 17];
+
+/** Zeros in total that cannot be chance. */
+const leastZeros = 6;
+
+/** Detects ids that lost their last digits to a program that took them for numbers: all long ones end in zeros. */
+export function roundedIds({ source, column }: { source: string; column: string | undefined }) {
+  let possible: readonly number[] = keptDigits;
+  const long = new Set<string>();
+  return {
+    add(id: string | null): void {
+      if (possible.length === 0 || id === null || id.length <= keptDigits[0] || !/^\d+$/.test(id)) return;
+      long.add(id);
+      possible = possible.filter((digits) => /^0*$/.test(id.slice(digits)));
+      if (possible.length === 0) long.clear();
+    },
+    /** @throws InputError for such ids */
+    refuse(): void {
+      const zerosBehind = (from: number) => [...long].reduce((sum, { length }) => sum + Math.max(0, length - from), 0);
+      if (!possible.some((digits) => zerosBehind(digits) >= leastZeros)) return;
+      const [first] = long;
+      throw new InputError(
+        `${source}, column ${JSON.stringify(column)}: the last digits of the ids are gone, for every long one ends in zeros, such as ${first}. A spreadsheet or a program has read them as numbers; export them again as text`,
+      );
+    },
+  };
 }

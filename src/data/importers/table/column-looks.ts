@@ -1,6 +1,5 @@
-import { type NothingRules, silentRules } from '../nothing.ts';
+import { readTime } from '../read-time.ts';
 import { cellText, type TableRow } from './cells.ts';
-import { cellTime } from './times.ts';
 
 /** Columns by the look of their values. */
 export interface ColumnLooks {
@@ -23,28 +22,30 @@ export const lookedAtRows = 500;
 export function columnLooks(
   headings: readonly string[],
   rows: readonly TableRow[],
-  nothing: Pick<NothingRules, 'words'>,
+  { words }: { words: ReadonlySet<string> },
 ): ColumnLooks {
-  const rules = silentRules(nothing);
   const times: string[] = [];
   const labels = new Map<string, readonly string[]>();
   const texts: { heading: string; length: number }[] = [];
   const groups: { heading: string; likeness: readonly number[] }[] = [];
   for (const heading of new Set(headings)) {
-    const filled = rows.filter((row) => textIn(row, heading, rules) !== null);
-    const values = filled.flatMap((row) => textIn(row, heading, rules) ?? []);
+    const values = rows.flatMap((row) => {
+      const value = row.value[heading];
+      const isNested = value !== null && typeof value === 'object' && !(value instanceof Date);
+      return isNested ? [] : (cellText(row, heading, { words }) ?? []);
+    });
     if (values.length === 0) continue;
     const different = new Set(values);
     const length = values.reduce((sum, value) => sum + value.length, 0) / values.length;
     const isNumber = values.every((value) => /^-?\d+(\.\d+)?$/.test(value));
     const isRepeated = different.size > 1 && different.size * leastRepeats <= values.length;
-    if (filled.every((row) => isTime(row, heading, rules))) times.push(heading);
+    if (values.every(isTime)) times.push(heading);
     else if (isRepeated && different.size <= mostLabels && length <= longestLabel && (!isNumber || isBinary(different)))
       labels.set(heading, [...different]);
     else if (!isNumber && length >= shortestText && different.size * 2 > values.length) texts.push({ heading, length });
     else if (isRepeated && length <= longestName) {
       const isTogether = values.filter((value, index) => value !== values[index - 1]).length === different.size;
-      groups.push({ heading, likeness: [Number(filled.length === rows.length), Number(isTogether), different.size] });
+      groups.push({ heading, likeness: [Number(values.length === rows.length), Number(isTogether), different.size] });
     }
   }
   return {
@@ -67,23 +68,13 @@ const longestLabel = 30;
 const shortestText = 8;
 const longestName = 80;
 
-function textIn(row: TableRow, heading: string, rules: NothingRules): string | null {
-  const value = row.value[heading];
-  return value !== null && typeof value === 'object' && !(value instanceof Date) ? null : cellText(row, heading, rules);
-}
-
 function isBinary(values: ReadonlySet<string>): boolean {
   return [...values].every((value) => ['0', '1', '0.0', '1.0'].includes(value));
 }
 
 /** A number alone is a time only in this century: a day, or seconds, milliseconds or microseconds. */
-function isTime(row: TableRow, heading: string, rules: NothingRules): boolean {
-  const text = cellText(row, heading, rules) ?? '';
+function isTime(text: string): boolean {
   const isSpelt = /^20\d{6}(\.0|\d{6})?$/.test(text);
   if (/^-?\d+(\.\d+)?$/.test(text) && !isSpelt) return /^1\d{9}(\.\d+)?$|^1\d{12}$|^1\d{15}$/.test(text);
-  try {
-    return cellTime(row, heading, { dateOrder: 'dmy', rules, onWithoutZone: () => {} }) !== null;
-  } catch {
-    return false;
-  }
+  return typeof readTime(text, { dateOrder: 'dmy' }) !== 'string';
 }

@@ -1,79 +1,13 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { InputError } from '../../../errors.ts';
+import { present } from '../../../present.ts';
 import { quoted } from '../../../shell-words.ts';
+import { commonNames, type TableField, tableFields } from '../../field-names.ts';
 import { foldedName } from '../../folded-name.ts';
 import type { DateOrder } from '../read-time.ts';
+import { listed } from './cells.ts';
 import type { ColumnLooks } from './column-looks.ts';
-import { areVeracities, type LabelMap } from './label-words.ts';
-
-/** The fields that a column of a table of posts may hold. */
-export const tableFields = [
-  'threadId',
-  'postId',
-  'title',
-  'text',
-  'time',
-  'author',
-  'parent',
-  'rumor',
-  'veracity',
-  'label',
-  'stance',
-  'event',
-  'split',
-] as const;
-export type TableField = (typeof tableFields)[number];
-
-/** Common headings, without case and punctuation. */
-const commonNames: Readonly<Record<TableField, readonly string[]>> = {
-  threadId: [
-    'thread',
-    'threadid',
-    'conversation',
-    'conversationid',
-    'claimid',
-    'rootid',
-    'sourceid',
-    'ticketid',
-    'caseid',
-  ],
-  postId: ['postid', 'id', 'idstr', 'tweetid', 'tid', 'statusid', 'commentid', 'messageid'],
-  title: ['title'],
-  text: ['text', 'body', 'content', 'fulltext', 'message', 'tweet', 'tweettext', 'posttext'],
-  time: [
-    'time',
-    'createdat',
-    'timestamp',
-    'date',
-    'datetime',
-    'created',
-    'createdutc',
-    'posttime',
-    'postedat',
-    'sentat',
-  ],
-  author: ['author', 'user', 'username', 'screenname', 'userid', 'authorid', 'sender'],
-  parent: [
-    'parent',
-    'parentid',
-    'inreplyto',
-    'inreplytostatusid',
-    'inreplytostatusidstr',
-    'inreplytoid',
-    'inreplytotweetid',
-    'inreplytopostid',
-    'replyto',
-    'replytoid',
-    'replytostatusid',
-    'replytomessageid',
-  ],
-  rumor: ['rumor', 'rumour', 'isrumor', 'isrumour'],
-  veracity: ['veracity', 'verdict', 'truthvalue'],
-  label: ['label', 'class', 'target', 'y'],
-  stance: ['stance', 'stancelabel'],
-  event: ['event', 'topic'],
-  split: ['split', 'fold', 'subset', 'partition'],
-};
+import { areVeracities, type LabelMap } from './labels.ts';
 
 /** Headings of exports, used only without a common one: X's API and twarc, Bluesky, Mastodon, Reddit, Telegram. */
 const platformNames: Partial<Record<TableField, readonly string[]>> = {
@@ -131,38 +65,36 @@ export function tableColumns(
     if (candidates.length === 1) [columns[field]] = candidates;
     else if (candidates.length > 1) doubtful.set(field, candidates);
   }
-  for (const [field, heading] of Object.entries(columns))
-    if (headings.indexOf(heading) !== headings.lastIndexOf(heading))
-      throw new InputError(
-        `${source}: two columns are called ${JSON.stringify(heading)}, which is read as the ${field}; rename or remove one of them`,
-      );
-  const free = (candidates: readonly string[]) =>
-    candidates.filter((heading) => !Object.values(columns).includes(heading));
-  const missing = [
-    ...Object.entries(chosen)
-      .filter(([, heading]) => !headings.includes(heading))
-      .map(
-        ([name, heading]) =>
-          `no column is called ${JSON.stringify(heading)} (${optionOf(fieldNamed(name))})${meantInstead(fieldNamed(name), heading, { headings, looks })}`,
-      ),
+  const isThreaded = columns.threadId !== undefined || (columns.postId !== undefined && columns.parent !== undefined);
+  const twice = Object.entries(columns).filter(([, name]) => headings.indexOf(name) !== headings.lastIndexOf(name));
+  const problems = present([
+    ...twice.map(
+      ([field, heading]) =>
+        `two columns are called ${JSON.stringify(heading)}, which is read as the ${field}; rename or remove one of them`,
+    ),
+    ...tableFields.map((field) => {
+      const heading = chosen[field];
+      if (heading === undefined || headings.includes(heading)) return null;
+      const advice = meantInstead(field, heading, { headings, looks });
+      return `no column is called ${JSON.stringify(heading)} (${optionOf(field)})${advice}`;
+    }),
     ...[...doubtful].map(
       ([field, candidates]) =>
         `both ${candidates.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; name one with ${optionOf(field)} <column>`,
     ),
-    ...(columns.threadId === undefined && !doubtful.has('threadId') && !hasReplyChains(columns)
-      ? [
-          'no column names the thread of a post; give --thread-id <column>, or --post-id <column> and --parent <column>, which link replies to posts. If every row is a thread, give its id as --thread-id',
-        ]
-      : []),
-    ...(columns.text === undefined && columns.title === undefined && !doubtful.has('text')
-      ? ['no column holds the text of a post; give --text <column>']
-      : []),
-  ];
-  if (missing.length > 0)
-    throw new InputError(
-      `${source}:${missing.length > 1 ? '\n  ' : ' '}${missing.join('\n  ')}${missing.length > 1 ? '\n' : '. '}Columns: ${listed(headings)}${adviceFor(columns, { looks, free })}`,
-    );
-  return columns;
+    !isThreaded &&
+      !doubtful.has('threadId') &&
+      'no column names the thread of a post; give --thread-id <column>, or --post-id <column> and --parent <column>, which link replies to posts. If every row is a thread, give its id as --thread-id',
+    columns.text === undefined &&
+      columns.title === undefined &&
+      !doubtful.has('text') &&
+      'no column holds the text of a post; give --text <column>',
+  ]);
+  if (problems.length === 0) return columns;
+  const likely = Object.entries(likelyColumns(columns, looks)).flatMap(([, [first]]) => first?.option ?? []);
+  const advice = likely.length === 0 ? '' : `. By their values, try ${likely.join(' ')}`;
+  const text = problems.length > 1 ? `\n  ${problems.join('\n  ')}\n` : ` ${problems[0]}. `;
+  throw new InputError(`${source}:${text}Columns: ${listed(headings)}${advice}`);
 }
 
 /** The heading of a name, which may be typed in other characters that look the same. */
@@ -171,16 +103,12 @@ function headingNamed(name: string, headings: readonly string[]): string {
   return headings.find((heading) => foldedName(heading) === foldedName(name)) ?? name;
 }
 
-/** Whether replies can be matched to their parents if no column names the thread. */
-function hasReplyChains({ postId, parent }: TableColumns): boolean {
-  return postId !== undefined && parent !== undefined;
-}
-
 /**
- * The headings that name a field. Of a number and its text, such as id and id_str, only the text; a nested name, such as author.id, only
- * without a flat one, such as author_id.
+ * The headings that name a field. Of a number and its text, such as id and id_str, only the text; a nested name, such
+ * as author.id, only without a flat one, such as author_id.
  */
 function namedFor(field: TableField, headings: readonly string[]): string[] {
+  const plain = (heading: string) => heading.toLowerCase().replace(/[^a-z0-9]/g, '');
   const common = [...new Set(headings)].filter((heading) => commonNames[field].includes(plain(heading)));
   const platform = platformNames[field]?.find((name) => headings.includes(name));
   if (common.length === 0) return platform === undefined ? [] : [platform];
@@ -189,23 +117,32 @@ function namedFor(field: TableField, headings: readonly string[]): string[] {
   return outer.length > 0 ? outer : ofTexts;
 }
 
+/** Columns that look like a field which has no column, the likeliest first, each with its option. */
+function likelyColumns(columns: TableColumns, looks: ColumnLooks) {
+  const free = (field: TableField, candidates: Iterable<string>) =>
+    [...candidates]
+      .filter((heading) => columns[field] === undefined && !Object.values(columns).includes(heading))
+      .map((heading) => ({ heading, option: `${optionOf(field)} ${quoted(heading)}` }));
+  const labels = [...looks.labels].flatMap(([heading, values]) =>
+    free(areVeracities(values) ? 'veracity' : 'label', [heading]).map((column) => ({ ...column, values })),
+  );
+  const hasLabel = [columns.rumor, columns.veracity, columns.label].some((heading) => heading !== undefined);
+  return {
+    threadId: free('threadId', looks.groups),
+    text: free('text', looks.texts),
+    time: free('time', looks.times),
+    label: hasLabel ? [] : labels,
+  };
+}
+
 /** Columns that are left out although their values look like times or labels. @returns one note per column */
 export function overlookedColumns(columns: TableColumns, looks: ColumnLooks): string[] {
-  const isFree = (heading: string) => !Object.values(columns).includes(heading);
-  const [time] = looks.times.filter(isFree);
-  const hasLabel = [columns.rumor, columns.veracity, columns.label].some((heading) => heading !== undefined);
+  const { time, label } = likelyColumns(columns, looks);
   return [
-    ...(columns.time === undefined && time !== undefined
-      ? [`${time} looks like times: add ${optionOf('time')} ${quoted(time)}`]
-      : []),
-    ...(hasLabel
-      ? []
-      : [...looks.labels]
-          .filter(([heading]) => isFree(heading))
-          .map(
-            ([heading, values]) =>
-              `${heading} may be a label (${values.join(', ')}): if so, add ${labelOption(heading, looks)}`,
-          )),
+    ...time.slice(0, 1).map(({ heading, option }) => `${heading} looks like times: add ${option}`),
+    ...label.map(
+      ({ heading, option, values }) => `${heading} may be a label (${values.join(', ')}): if so, add ${option}`,
+    ),
   ];
 }
 
@@ -217,53 +154,10 @@ function meantInstead(
 ): string {
   const nearest = closest(heading, [...headings]);
   const isNear = distance(heading, nearest) <= Math.max(1, nearest.length / 3);
-  const isLabel = field === 'label' || field === 'rumor' || field === 'veracity' || field === 'stance';
-  const like = isLabel
-    ? [...looks.labels].map(([heading, values]) => `${heading} (${values.join(', ')})`)
-    : field === 'time'
-      ? looks.times
-      : [];
+  const isLabel = ['label', 'rumor', 'veracity', 'stance'].includes(field);
+  const labels = [...looks.labels].map(([name, values]) => `${name} (${values.join(', ')})`);
+  const like = isLabel ? labels : field === 'time' ? looks.times : [];
   const seems = `${like.join(' and ')} ${like.length === 1 ? 'looks' : 'look'} like ${isLabel ? 'labels' : 'times'}`;
-  const advice = [...(isNear ? [`did you mean ${JSON.stringify(nearest)}?`] : []), ...(like.length > 0 ? [seems] : [])];
+  const advice = present([isNear && `did you mean ${JSON.stringify(nearest)}?`, like.length > 0 && seems]);
   return advice.length === 0 ? '' : `; ${advice.join(' ')}`;
-}
-
-/** Options that the values suggest. */
-function adviceFor(
-  columns: TableColumns,
-  { looks, free }: { looks: ColumnLooks; free: (candidates: readonly string[]) => string[] },
-): string {
-  const hasLabel = [columns.rumor, columns.veracity, columns.label].some((heading) => heading !== undefined);
-  const guesses: readonly (readonly [TableField, string | undefined])[] = [
-    ['threadId', columns.threadId === undefined ? free(looks.groups)[0] : undefined],
-    ['text', columns.text === undefined ? free(looks.texts)[0] : undefined],
-    ['time', columns.time === undefined ? free(looks.times)[0] : undefined],
-    ['label', hasLabel ? undefined : free([...looks.labels.keys()])[0]],
-  ];
-  const options = guesses.flatMap(([field, heading]) => {
-    if (heading === undefined) return [];
-    return [field === 'label' ? labelOption(heading, looks) : `${optionOf(field)} ${quoted(heading)}`];
-  });
-  return options.length === 0 ? '' : `. By their values, try ${options.join(' ')}`;
-}
-
-/** The option that reads a column of labels. */
-function labelOption(heading: string, looks: ColumnLooks): string {
-  return `${optionOf(areVeracities(looks.labels.get(heading) ?? []) ? 'veracity' : 'label')} ${quoted(heading)}`;
-}
-
-const mostListed = 40;
-
-/** Shortens lists, because exports of platforms have hundreds of nested names. */
-export function listed(headings: readonly string[]): string {
-  const rest = headings.length - mostListed;
-  return rest <= 0 ? headings.join(', ') : `${headings.slice(0, mostListed).join(', ')} and ${rest} more`;
-}
-
-function fieldNamed(name: string): TableField {
-  return tableFields.find((field) => field === name) ?? 'text';
-}
-
-function plain(heading: string): string {
-  return heading.toLowerCase().replace(/[^a-z0-9]/g, '');
 }

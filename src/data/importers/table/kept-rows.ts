@@ -5,8 +5,8 @@ export interface RowOfPost {
   readonly place: string;
   /** Null if the row names no thread, which its parent may determine. */
   readonly threadId: string | null;
-  readonly postId: string | null;
-  readonly post: Omit<Post, 'id'>;
+  /** The id is null if the table names none. */
+  readonly post: Omit<Post, 'id'> & { readonly id: string | null };
   readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'> & {
     /** A further label, and its column. */
     readonly label: string | null;
@@ -40,14 +40,14 @@ export function keptRows(): KeptRows {
   let last: { key: string; shared: SharedColumns } | null = null;
   return {
     shared,
-    add({ place, threadId, postId, post, labels }, source) {
+    add({ place, threadId, post, labels }, source) {
       const sharedColumns = { threadId, labels, source };
       const key = JSON.stringify(sharedColumns);
       if (last?.key !== key) last = { key, shared: sharedColumns };
       shared.push(last.shared);
       const isNear = place.startsWith(source);
-      const { time, author, parent, text, stance } = post;
-      const values = [isNear, isNear ? place.slice(source.length) : place, postId, time, author, parent, text, stance];
+      const { id, time, author, parent, text, stance } = post;
+      const values = [isNear, isNear ? place.slice(source.length) : place, id, time, author, parent, text, stance];
       const line = `${JSON.stringify(values)}\n`;
       // UTF-8 has up to three bytes for each of JavaScript's characters.
       if (end + 3 * line.length > chunk.length) {
@@ -64,10 +64,10 @@ export function keptRows(): KeptRows {
       const from = chunks[Math.floor(starts[place] / chunkBytes)];
       const start = starts[place] % chunkBytes;
       const line = from.toString('utf8', start, from.indexOf(lineBreak, start));
-      const [isNear, near, postId, time, author, parent, text, stance] = JSON.parse(line);
+      const [isNear, near, id, time, author, parent, text, stance] = JSON.parse(line);
       const { threadId, labels, source } = shared[place];
-      const post = { time, author, parent, text, stance };
-      return { place: isNear ? `${source}${near}` : near, threadId, postId, post, labels };
+      const post = { id, time, author, parent, text, stance };
+      return { place: isNear ? `${source}${near}` : near, threadId, post, labels };
     },
   };
 }

@@ -1,20 +1,17 @@
-import { InputError } from '../../../errors.ts';
+import { present } from '../../../present.ts';
 import { badItem, eachOrSkip, orSkipNow, shortened } from '../../bad-item.ts';
 import { foldedName } from '../../folded-name.ts';
 import type { Thread } from '../../thread.ts';
 import { assembleThread, earliest, sortReplies } from '../assemble-thread.ts';
 import type { ImportContext } from '../importer.ts';
-import { silentRules } from '../nothing.ts';
-import { noteOnZones } from '../read-time.ts';
-import { cellId, cellText, rawText, type TableRow } from './cells.ts';
+import { cellId, cellText, listed, roundedIds, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
-import { listed, overlookedColumns, type TableColumns, tableColumns } from './columns.ts';
-import { type ExportForm, exportForm } from './export-form.ts';
-import { type KeptRows, keptRows } from './kept-rows.ts';
-import { areRumors, type LabelWords, labelWords } from './label-words.ts';
-import { cellLabel, cellRumor, cellStance, cellVeracity } from './labels.ts';
-import { type RowOfThread, roundedIds, threadedRows } from './threaded-rows.ts';
-import { areSpreadsheetDays, cellTime, numbersAmong } from './times.ts';
+import { overlookedColumns, tableColumns } from './columns.ts';
+import { type KeptRows, keptRows, type RowOfPost } from './kept-rows.ts';
+import { areRumors, cellLabel, cellRumor, cellStance, cellVeracity, type LabelWords, labelWords } from './labels.ts';
+import { textReader } from './texts.ts';
+import { threadedRows } from './threaded-rows.ts';
+import { timeReader } from './times.ts';
 
 /** A table with one row per post. */
 export interface PostTable {
@@ -35,12 +32,11 @@ export async function* threadsOfTables(
   options: ImportContext,
 ): AsyncGenerator<Thread> {
   const rows = keptRows();
-  const notes = new Set<string>();
   const labels = labelWords(options.table?.labelMap ?? {});
-  const readLabels = { columns: new Set<string>(), values: new Set<string>() };
-  for await (const table of tables) await readRows(table, { rows, options, notes, labels, readLabels });
-  refuseUnmet(labels.unmet(), readLabels);
-  const saysRumor = rows.shared.every(({ labels }) => labels.label === null || areRumors([labels.label]));
+  const notes = new Set<string>();
+  for await (const table of tables) for (const note of await addRows(table, { rows, options, labels })) notes.add(note);
+  labels.refuseUnmet();
+  const saysRumor = rows.shared.every(({ labels: { label } }) => label === null || areRumors([label]));
   yield* eachOrSkip(threadedRows(rows, options), options, ([id, threadRows]) => {
     if (threadRows.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id))
       options.count(
@@ -51,35 +47,12 @@ export async function* threadsOfTables(
   for (const note of notes) options.onNote?.(note);
 }
 
-/** The columns of labels of all tables, and some of their values. */
-interface SeenLabels {
-  readonly columns: Set<string>;
-  readonly values: Set<string>;
-}
-
-const mostSeenValues = 20;
-
-/** @throws InputError for keys of the map of labels that no cell has */
-function refuseUnmet(unmet: readonly string[], { columns, values }: SeenLabels): void {
-  if (unmet.length === 0) return;
-  const [first] = unmet;
-  const where =
-    columns.size === 0
-      ? 'no column of labels is read; name one with --label, --rumor, --veracity or --stance'
-      : `its values are ${listed([...values].map((value) => JSON.stringify(value)))}`;
-  throw new InputError(
-    `--label-map ${JSON.stringify(first)}: no cell of the labels${columns.size === 0 ? '' : ` (${[...columns].join(', ')})`} is ${JSON.stringify(first)}; ${where}`,
-  );
-}
-
-/** Adds the rows of a table. */
-async function readRows(
+/** Adds the rows of a table. @returns notes on its columns */
+async function addRows(
   { source, headings, rows: all }: PostTable,
-  context: { rows: KeptRows; options: ImportContext; notes: Set<string>; labels: LabelWords; readLabels: SeenLabels },
-): Promise<void> {
-  const { rows, options, notes, labels, readLabels } = context;
-  const { rules, count } = options;
-  const { columns: chosenColumns = {}, dateOrder = null } = options.table ?? {};
+  { rows, options, labels }: { rows: KeptRows; options: ImportContext; labels: LabelWords },
+): Promise<string[]> {
+  const { rules, count, table } = options;
   const first: TableRow[] = [];
   const iterator = all[Symbol.asyncIterator]();
   for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
@@ -87,35 +60,13 @@ async function readRows(
     if (first.length >= lookedAtRows) break;
   }
   const looks = columnLooks(headings, first.slice(0, lookedAtRows), rules);
-  const columns = tableColumns(headings, { chosen: chosenColumns, source, looks });
-  const { time } = columns;
-  const silent = silentRules(rules);
-  const times = time === undefined ? [] : first.flatMap((row) => cellText(row, time, silent) ?? []);
-  if (time !== undefined && areSpreadsheetDays(times))
-    throw new InputError(
-      `${source}, column ${JSON.stringify(time)}: the times are days as a spreadsheet counts them, such as ${times[0]}; give the column a format of date and time there, and export it again`,
-    );
-  const valuesOf = (column: string) => looks.labels.get(column) ?? [];
-  const timeOptions = {
-    dateOrder,
-    ...numbersAmong(times),
-    rules,
-    onWithoutZone: () => count(noteOnZones),
-    onZero: () => options.warn('# times are 0, which lies before 1990; they are read as no time'),
-  };
-  const texts = textColumns(columns, headings);
+  const columns = tableColumns(headings, { chosen: table?.columns ?? {}, source, looks });
+  const texts = textReader(columns, headings, options);
+  const timeOf = columns.time === undefined ? () => null : timeReader(columns.time, { source, first, options });
   const ids = [columns.postId, columns.threadId].map((column) => roundedIds({ source, column }));
-  const labelColumns = [columns.label, columns.rumor, columns.veracity, columns.stance];
-  for (const column of labelColumns) if (column !== undefined) readLabels.columns.add(column);
-  const seenWords: LabelWords = {
-    ...labels,
-    of(value) {
-      if (readLabels.values.size < mostSeenValues) readLabels.values.add(value);
-      return labels.of(value);
-    },
-  };
-  const reading = { labels: options.table?.labelMap === undefined ? labels : seenWords, rules };
-  const label = columns.label === undefined ? null : labelName(columns.label, source);
+  for (const column of [columns.label, columns.rumor, columns.veracity, columns.stance])
+    if (column !== undefined) labels.columns.add(column);
+  const reading = { labels, rules };
   const used = Object.values(columns);
   const readRow = (row: TableRow) => {
     if (used.every((column) => row.value[column] === column)) {
@@ -124,30 +75,34 @@ async function readRows(
     }
     const read = <T>(column: string | undefined, of: (column: string) => T) =>
       column === undefined ? null : of(column);
-    const threadId = read(columns.threadId, (column) => cellId(row, column, rules));
-    const postId = read(columns.postId, (column) => cellId(row, column, rules));
+    const idIn = (column: string) => cellId(row, column, rules);
+    const textIn = (column: string) => cellText(row, column, rules);
+    const threadId = read(columns.threadId, idIn);
+    const postId = read(columns.postId, idIn);
     if (threadId === null && (postId === null || columns.parent === undefined))
       throw badItem('', {
         place: columns.threadId === undefined ? row.place : `${row.place}, column ${JSON.stringify(columns.threadId)}`,
         reason: 'names no thread',
       });
-    const author = read(columns.author, (column) => cellText(row, column, rules));
+    const author = read(columns.author, textIn);
     const post = {
-      time: read(columns.time, (column) => cellTime(row, column, timeOptions)),
-      author: author !== null && texts.form?.isGone(author) ? null : author,
-      parent: read(columns.parent, (column) => cellId(row, column, rules)),
-      text: textOf(row, texts, options),
+      id: postId,
+      time: timeOf(row),
+      author: author !== null && texts.isGone(author) ? null : author,
+      parent: read(columns.parent, idIn),
+      text: texts.of(row),
       stance: read(columns.stance, (column) => cellStance(row, column, reading)),
     };
-    const labels = {
-      rumor: read(columns.rumor, (column) => cellRumor(row, column, { ...reading, values: valuesOf(column) })),
+    const values = (column: string) => looks.labels.get(column) ?? [];
+    const rowLabels = {
+      rumor: read(columns.rumor, (column) => cellRumor(row, column, { ...reading, values: values(column) })),
       label: read(columns.label, (column) => cellLabel(row, column, reading)),
-      column: label,
+      column: read(columns.label, (column) => foldedName(column) || column),
       veracity: read(columns.veracity, (column) => cellVeracity(row, column, reading)),
-      event: read(columns.event, (column) => cellText(row, column, rules)),
-      split: read(columns.split, (column) => cellText(row, column, rules)) ?? undefined,
+      event: read(columns.event, textIn),
+      split: read(columns.split, textIn) ?? undefined,
     };
-    rows.add({ place: row.place, threadId, postId, post, labels }, source);
+    rows.add({ place: row.place, threadId, post, labels: rowLabels }, source);
     ids[0].add(postId);
     ids[1].add(threadId);
   };
@@ -155,60 +110,19 @@ async function readRows(
   for await (const further of { [Symbol.asyncIterator]: () => iterator })
     for (const row of further) orSkipNow(options, () => readRow(row));
   for (const column of ids) column.refuse();
-  for (const note of overlookedColumns(columns, looks)) notes.add(note);
-  const read = new Set([...used, ...texts.before, ...texts.columns]);
-  const isUnused = (heading: string) => heading !== '' && !read.has(heading);
+  const fields = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);
+  const more = texts.columns.filter((heading) => !used.includes(heading));
+  const isUnused = (heading: string) => heading !== '' && !used.includes(heading) && !more.includes(heading);
   const unused = headings.filter(isUnused).map((heading) => JSON.stringify(heading));
-  const chosen = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);
-  for (const heading of read) if (!used.includes(heading)) chosen.push(`text from ${JSON.stringify(heading)}, too`);
-  if (texts.form !== null) notes.add(`texts are read as exports of ${texts.form.name} write them: ${texts.form.note}`);
-  notes.add(`read ${chosen.join(', ')}${unused.length === 0 ? '' : `; left out ${listed(unused)}`}`);
+  const read = [...fields, ...more.map((heading) => `text from ${JSON.stringify(heading)}, too`)].join(', ');
+  return present([
+    ...overlookedColumns(columns, looks),
+    texts.note,
+    `read ${read}${unused.length === 0 ? '' : `; left out ${listed(unused)}`}`,
+  ]);
 }
 
-/** The columns of a post's text. */
-interface TextColumns {
-  readonly form: ExportForm | null;
-  /** All texts of these columns are read. */
-  readonly before: readonly string[];
-  /** The first text of these columns is read. */
-  readonly columns: readonly string[];
-}
-
-function textColumns(columns: TableColumns, headings: readonly string[]): TextColumns {
-  const form = exportForm(headings);
-  const isThere = (column: string | undefined): column is string => column !== undefined && headings.includes(column);
-  const before = [columns.title, ...(form?.before ?? [])].filter(isThere);
-  // In Reddit, the text of a comment is its body, and that of a submission its selftext.
-  const others = form?.name === 'Reddit' ? form.texts.filter((heading) => heading !== 'title') : [];
-  const isKnown = columns.text !== undefined && others.includes(columns.text);
-  const texts = [columns.text, ...(isKnown ? others : [])].filter(isThere);
-  return { form, before, columns: [...new Set(texts)] };
-}
-
-function textOf(row: TableRow, { form, before, columns }: TextColumns, { rules, count }: ImportContext): string {
-  const text = (column: string) => {
-    const raw = rawText(row, column, rules);
-    if (raw === '' || form === null || !form.texts.includes(column)) return raw;
-    if (!form.isGone(raw)) return form.plain(raw);
-    count('# texts were deleted or removed before the export and are empty');
-    return '';
-  };
-  const parts = before.map(text);
-  for (const column of columns) {
-    const part = text(column);
-    parts.push(part);
-    if (part !== '') break;
-  }
-  return parts.filter((part) => part !== '').join('\n');
-}
-
-/** @throws InputError for a name that JavaScript does not keep */
-function labelName(column: string, source: string): string {
-  if (column !== '__proto__') return foldedName(column) || column;
-  throw new InputError(`${source}: a label cannot be called __proto__; rename the column`);
-}
-
-function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { saysRumor: boolean }): Thread {
+function threadOf(id: string, rows: readonly RowOfPost[], { saysRumor }: { saysRumor: boolean }): Thread {
   const claim = claimOf(id, rows);
   const [{ place }] = rows;
   const inOrder = sortReplies([claim, ...rows.filter((row) => row !== claim)].map(({ post }) => post));
@@ -227,18 +141,14 @@ function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { say
         agreedLabel(rows, { id, field: 'rumor' }) ?? (saysRumor && label !== null ? /^rumou?r$/i.test(label) : null),
       veracity: agreedLabel(rows, { id, field: 'veracity' }),
       event: agreedLabel(rows, { id, field: 'event' }),
-      ...withSplit(agreedLabel(rows, { id, field: 'split' })),
+      split: agreedLabel(rows, { id, field: 'split' }) ?? undefined,
       ...(label !== null && column !== null && !saysRumor && { labels: { [column]: label } }),
     },
     `${place} (thread ${shortened(id)})`,
   );
 }
 
-function withSplit(split: string | null | undefined): { split?: string } {
-  return split === null || split === undefined ? {} : { split };
-}
-
-function claimOf(id: string, rows: readonly RowOfThread[]): RowOfThread {
+function claimOf(id: string, rows: readonly RowOfPost[]): RowOfPost {
   const named = rows.find(({ post }) => post.id === id);
   if (named !== undefined) return named;
   const roots = rows.filter(({ post }) => post.parent === null || post.parent === post.id);
@@ -247,10 +157,10 @@ function claimOf(id: string, rows: readonly RowOfThread[]): RowOfThread {
 }
 
 /** A label of the whole thread from the rows that have it. */
-function agreedLabel<Field extends keyof RowOfThread['labels']>(
-  rows: readonly RowOfThread[],
+function agreedLabel<Field extends keyof RowOfPost['labels']>(
+  rows: readonly RowOfPost[],
   { id, field }: { id: string; field: Field },
-): RowOfThread['labels'][Field] | null {
+): RowOfPost['labels'][Field] | null {
   const labelled = rows.filter(({ labels }) => labels[field] !== null && labels[field] !== undefined);
   const [first] = labelled;
   if (first === undefined) return null;
