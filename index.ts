@@ -78,7 +78,7 @@ export { afterHours, allPosts, confidentAt, firstPosts, type Rule } from './chec
 // Decisions and scores.
 export { type Decision, decide, type SystemDecisions, testThreads } from './experiments/stop-agent/decisions.ts';
 export { scoreSystem, type StopMetric, type SystemScores, stopMetrics } from './experiments/stop-agent/metrics.ts';
-export { bootstrapInterval, comparePaired } from './src/metrics/bootstrap.ts';
+export { bootstrapInterval } from './src/metrics/bootstrap.ts';
 export { classificationScores, macroF1 } from './src/metrics/classification.ts';
 export { earlyRate } from './src/metrics/earliness.ts';
 

@@ -145,7 +145,7 @@ export interface ConfusionRow {
 /** @param decisions after one number of replies */
 export function confusionOf(task: ScoredLabels, decisions: readonly DetectorDecision[]): ConfusionRow[] {
   const { labels } = task;
-  const { counts } = confusionMatrix({ ...columnsOf(task, decisions), classes: labels.length });
+  const counts = confusionMatrix({ ...columnsOf(task, decisions), classes: labels.length });
   const at = (gold: number, predicted: number) => counts[gold * (labels.length + 1) + predicted];
   const places = labels.map((_, place) => place);
   const occurs = (place: number) => places.some((other) => at(place, other) + at(other, place) > 0);

@@ -2,13 +2,8 @@ import { InputError } from '../errors.ts';
 import { Random } from '../tensor/random.ts';
 import { quantile } from './summary-statistics.ts';
 
-/** A number computed from items by index, with repetitions. The array is reused after the call. */
-export type Statistic = (items: Int32Array) => number;
-
 /** Options of the draws. */
-export interface BootstrapOptions {
-  /** The number of items; samples are drawn from 0 … items − 1. */
-  readonly items: number;
+interface BootstrapOptions {
   readonly seed: number;
   /** The number of resamples; 2,000 by default. */
   readonly resamples?: number;
@@ -27,54 +22,27 @@ export interface Interval {
 /**
  * Percentile bootstrap (Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13): the statistic on the
  * items, and its interval over samples drawn with replacement. Equal seeds give equal intervals.
- * @throws InputError for no items, no resamples or a confidence outside (0, 1); Error for a statistic that is NaN
+ * @param options.items the number of items; samples are drawn from 0 … items − 1
+ * @param options.statistic a number computed from items by index, with repetitions; the array is reused after the call.
+ *   For two systems on the same items, give their difference
+ * @returns also the two-sided p-value of 0: twice the smaller share of samples on one side of 0, with one more counted
+ *   on either side, so that it is never 0. It is below 0.05 roughly when the 95% interval excludes 0
+ * @throws InputError for no items
  */
 export function bootstrapInterval(
-  options: BootstrapOptions & { readonly statistic: Statistic },
-): Interval & { readonly estimate: number } {
+  options: BootstrapOptions & { readonly items: number; readonly statistic: (items: Int32Array) => number },
+): Interval & { readonly estimate: number; readonly pValue: number } {
   const { items, statistic, ...drawing } = options;
-  const [{ pValue: _, ...interval }] = bootstrapGroups({
+  const [interval] = bootstrapGroups({
     ...drawing,
     groups: [items],
-    statistics: (_group, drawn) => [assertDefined(statistic(drawn))],
+    statistics: (_group, drawn) => [statistic(drawn)],
   });
   return interval;
 }
 
-/**
- * Compares two systems on the same items: first minus second, where each resample takes the same items for both. The
- * p-value is twice the smaller share of differences on one side of 0. One more difference is counted on either side, so
- * that it is never 0. It is below 0.05 roughly when the 95% interval excludes 0, and 1 for equal systems.
- * @throws as `bootstrapInterval`
- */
-export function comparePaired(
-  options: BootstrapOptions & { readonly first: Statistic; readonly second: Statistic },
-): Interval & { readonly difference: number; readonly pValue: number } {
-  const { items, first, second, ...drawing } = options;
-  const [{ estimate, ...interval }] = bootstrapGroups({
-    ...drawing,
-    groups: [items],
-    statistics: (_group, drawn) => [assertDefined(first(drawn) - second(drawn))],
-  });
-  return { difference: estimate, ...interval };
-}
-
 /** With fewer items a bootstrap means nothing: its samples hardly differ. */
 export const fewestItems = 10;
-
-/**
- * The largest share that an unseen kind of item may have, given the number of items, by the binomial distribution; for
- * 95% and both sides about 3.7 / items.
- */
-function largestUnseen(items: number, confidence = 0.95): number {
-  return 1 - ((1 - confidence) / 2) ** (1 / items);
-}
-
-function assertDefined(statistic: number): number {
-  if (Number.isNaN(statistic))
-    throw new Error('the statistic of a bootstrap sample is not a number; define it for every choice of items');
-  return statistic;
-}
 
 /**
  * Means of statistics over groups of items, with percentile intervals that resample the groups first and then the items
@@ -83,11 +51,11 @@ function assertDefined(statistic: number): number {
  * mean. No sample contains an unseen kind of item: if no sample crosses a score's estimate on one side, such as that of
  * items which are all right, the bound there is as far off as the largest share that may be unseen.
  * @param options.groups items of each group
- * @returns one entry per statistic, with the two-sided p-value of 0 (see `comparePaired`)
+ * @returns one entry per statistic, with the two-sided p-value of 0 (see `bootstrapInterval`)
  * @throws InputError without groups, or for a group without items
  */
 export function bootstrapGroups(
-  options: Omit<BootstrapOptions, 'items'> & {
+  options: BootstrapOptions & {
     readonly groups: readonly number[];
     /**
      * Whether the groups hold the same items in the same order, such as threads decided under every seed; each sample
@@ -111,9 +79,6 @@ export function bootstrapGroups(
     throw new InputError(
       `a bootstrap over ${groups.join(', ') || 'no'} items is not possible; evaluate on at least one`,
     );
-  if (!(resamples >= 1)) throw new InputError(`a bootstrap needs at least one resample, not ${resamples}`);
-  if (!(confidence > 0 && confidence < 1))
-    throw new InputError(`the confidence is ${confidence} and must lie between 0 and 1, such as 0.95`);
   const random = Random.seeded({ seed, purpose: 'bootstrap' });
   const drawn = groups.map((items) => Int32Array.from({ length: items }, (_, item) => item));
   const estimates = meansOver(groups.map((_, group) => statistics(group, drawn[group])));
@@ -131,10 +96,13 @@ export function bootstrapGroups(
   function redraw(items: Int32Array): void {
     for (let position = 0; position < items.length; position++) items[position] = random.integer(items.length);
   }
-  const unseen = largestUnseen(groups.reduce((sum, items) => sum + items, 0) / groups.length, confidence);
+  // The largest share that an unseen kind of item may have, by the binomial distribution; for 95% about 3.7 / items.
+  const meanItems = groups.reduce((sum, items) => sum + items, 0) / groups.length;
+  const unseen = 1 - ((1 - confidence) / 2) ** (1 / meanItems);
   return estimates.map((estimate, index) => {
     const values = samples[index].filter((value) => !Number.isNaN(value)).sort();
-    const { low, high } = percentileInterval(values, confidence);
+    const tail = (1 - confidence) / 2;
+    const [low, high] = [quantile(values, tail), quantile(values, 1 - tail)];
     const range = scoreRange(index);
     return {
       estimate,
@@ -161,14 +129,8 @@ function meansOver(rows: readonly (readonly number[])[]): number[] {
   });
 }
 
-/** Twice the smaller share of differences on one side of 0, with one more counted on either side. */
 function twoSided(samples: Float64Array): number {
   const notAbove = samples.reduce((count, difference) => count + Number(difference <= 0), 1);
   const notBelow = samples.reduce((count, difference) => count + Number(difference >= 0), 1);
   return Math.min(1, (2 * Math.min(notAbove, notBelow)) / (samples.length + 1));
-}
-
-function percentileInterval(sorted: Float64Array, confidence: number): Interval {
-  const tail = (1 - confidence) / 2;
-  return { low: quantile(sorted, tail), high: quantile(sorted, 1 - tail) };
 }

@@ -12,13 +12,6 @@ export interface Predictions {
   readonly items?: Int32Array | readonly number[];
 }
 
-/** Counts of each gold class by predicted class. */
-export interface ConfusionMatrix {
-  readonly classes: number;
-  /** Row-major `[classes, classes + 1]`: gold × predicted, the last column for predictions of −1. */
-  readonly counts: Int32Array;
-}
-
 /** Scores of one class, 0 to 1; 0 if nothing was predicted as the class or belongs to it. */
 export interface ClassScores {
   readonly precision: number;
@@ -39,23 +32,19 @@ export interface ClassificationScores {
   readonly unparsed: number;
 }
 
-/** Counts gold × predicted classes. @throws InputError for different numbers, or a class out of range */
-export function confusionMatrix({ gold, predicted, classes, items }: Predictions): ConfusionMatrix {
-  if (gold.length !== predicted.length)
-    throw new InputError(`there are ${gold.length} gold labels and ${predicted.length} predictions; give one an item`);
+/**
+ * Counts gold × predicted classes.
+ * @returns row-major `[classes, classes + 1]`, the last column for predictions of −1
+ */
+export function confusionMatrix({ gold, predicted, classes, items }: Predictions): Int32Array {
   const counts = new Int32Array(classes * (classes + 1));
   const count = items?.length ?? gold.length;
   for (let position = 0; position < count; position++) {
     const item = items === undefined ? position : items[position];
-    const row = gold[item];
     const column = predicted[item];
-    if (!(row >= 0 && row < classes && column >= -1 && column < classes))
-      throw new InputError(
-        `item ${item} has gold class ${row} and predicted class ${column}; with ${classes} classes the first is 0 to ${classes - 1} and the second may also be -1`,
-      );
-    counts[row * (classes + 1) + (column === -1 ? classes : column)]++;
+    counts[gold[item] * (classes + 1) + (column === -1 ? classes : column)]++;
   }
-  return { classes, counts };
+  return counts;
 }
 
 /**
@@ -63,16 +52,17 @@ export function confusionMatrix({ gold, predicted, classes, items }: Predictions
  * without gold labels and predictions scores 0. With predictions of −1, micro-F1 differs from accuracy, because they
  * lower its recall but not its precision.
  * https://scikit-learn.org/stable/modules/generated/sklearn.metrics.precision_recall_fscore_support.html
- * @throws as `confusionMatrix`, and InputError without items
+ * @throws InputError without items
  */
 export function classificationScores(predictions: Predictions): ClassificationScores {
-  const { classes, counts } = confusionMatrix(predictions);
+  const { classes } = predictions;
+  const counts = scoredCounts(predictions);
   const perClass: ClassScores[] = [];
   let items = 0;
   let unparsed = 0;
   let correct = 0;
   for (let label = 0; label < classes; label++) {
-    const { hits, alarms, support } = countsOf(label, { classes, counts });
+    const { hits, alarms, support } = countsOf(label, classes, counts);
     perClass.push({
       precision: ratio(hits, alarms),
       recall: ratio(hits, support),
@@ -83,7 +73,6 @@ export function classificationScores(predictions: Predictions): ClassificationSc
     unparsed += counts[label * (classes + 1) + classes];
     correct += hits;
   }
-  if (items === 0) throw noItems();
   return {
     accuracy: correct / items,
     macroF1: perClass.reduce((sum, { f1 }) => sum + f1, 0) / classes,
@@ -96,28 +85,27 @@ export function classificationScores(predictions: Predictions): ClassificationSc
 
 /** The mean F1 over all classes, as in `classificationScores`. A bootstrap computes it thousands of times. */
 export function macroF1(predictions: Predictions): number {
-  const matrix = confusionMatrix(predictions);
+  const { classes } = predictions;
+  const counts = scoredCounts(predictions);
   let sum = 0;
-  let items = 0;
-  for (let label = 0; label < matrix.classes; label++) {
-    const { hits, alarms, support } = countsOf(label, matrix);
+  for (let label = 0; label < classes; label++) {
+    const { hits, alarms, support } = countsOf(label, classes, counts);
     sum += ratio(2 * hits, alarms + support);
-    items += support;
   }
-  if (items === 0) throw noItems();
-  return sum / matrix.classes;
+  return sum / classes;
 }
 
-function countsOf(label: number, { classes, counts }: ConfusionMatrix) {
+function scoredCounts(predictions: Predictions): Int32Array {
+  if ((predictions.items ?? predictions.gold).length > 0) return confusionMatrix(predictions);
+  throw new InputError('there are no labelled items to score; evaluate on threads that carry the label');
+}
+
+function countsOf(label: number, classes: number, counts: Int32Array) {
   let support = 0;
   let alarms = 0;
   for (let column = 0; column <= classes; column++) support += counts[label * (classes + 1) + column];
   for (let row = 0; row < classes; row++) alarms += counts[row * (classes + 1) + label];
   return { hits: counts[label * (classes + 1) + label], alarms, support };
-}
-
-function noItems(): InputError {
-  return new InputError('there are no labelled items to score; evaluate on threads that carry the label');
 }
 
 function ratio(part: number, whole: number): number {

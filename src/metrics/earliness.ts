@@ -12,14 +12,14 @@ export interface Decisions {
 
 /**
  * ER (EARD, §5.1): posts used at the decision / posts in the thread, mean over threads. In (0, 1]; lower is earlier.
- * @throws InputError without threads, or for a decision outside its thread
+ * @throws InputError without threads
  */
 export function earlyRate(decisions: Decisions): number {
   return meanOver(decisions, (used, posts) => used / posts);
 }
 
 /** The delay of an agent's decisions. */
-export interface Delay {
+interface Delay {
   /** Mean number of posts after the claim. */
   readonly posts: number;
   /** Mean over the threads with known times; null without any. */
@@ -30,7 +30,7 @@ export interface Delay {
 /**
  * The mean delay in posts and in hours.
  * @param options.hours [threads]: from the claim to the post of the decision; null if a time is unknown
- * @throws as `earlyRate`, and InputError for a thread without an entry in `hours`
+ * @throws InputError without threads
  */
 export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours: readonly (number | null)[] }): Delay {
   const posts = meanOver(decisions, (used) => used - 1);
@@ -38,8 +38,6 @@ export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours:
   let threadsWithHours = 0;
   for (const item of itemsOf(decisions)) {
     const value = hours[item];
-    if (value === undefined)
-      throw new InputError(`thread ${item} has a decision and no entry in \`hours\`; give null where it is unknown`);
     if (value === null) continue;
     sum += value;
     threadsWithHours++;
@@ -51,52 +49,34 @@ export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours:
  * The fixed rule that explains most of an agent's decisions, `post k` or `last post`, with its share of threads. Near
  * 1, the agent learned this rule and nothing about the threads. A decision on the last post counts for both rules. In a
  * tie `last post` wins, or else the earlier post.
- * @throws as `earlyRate`
+ * @throws InputError without threads
  */
 export function mostCommonStopShare(decisions: Decisions): { name: string; share: number } {
   const counts = new Map<number, number>();
-  let threads = 0;
+  const items = itemsOf(decisions);
   let last = 0;
-  for (const item of itemsOf(decisions)) {
-    const { used, posts } = decisionAt(decisions, item);
+  for (const item of items) {
+    const used = decisions.postsUsed[item];
     counts.set(used, (counts.get(used) ?? 0) + 1);
-    if (used === posts) last++;
-    threads++;
+    if (used === decisions.threadPosts[item]) last++;
   }
-  if (threads === 0) throw noThreads();
   let best = { name: 'last post', count: last };
   for (const [position, count] of [...counts].sort(([a], [b]) => a - b))
     if (count > best.count) best = { name: `post ${position}`, count };
-  return { name: best.name, share: best.count / threads };
+  return { name: best.name, share: best.count / items.length };
 }
 
 function meanOver(decisions: Decisions, value: (used: number, posts: number) => number): number {
   const items = itemsOf(decisions);
   let sum = 0;
   for (let place = 0; place < items.length; place++) {
-    const { used, posts } = decisionAt(decisions, items[place]);
-    sum += value(used, posts);
+    const item = items[place];
+    sum += value(decisions.postsUsed[item], decisions.threadPosts[item]);
   }
-  if (items.length === 0) throw noThreads();
   return sum / items.length;
 }
 
-function itemsOf({ postsUsed, threadPosts, items }: Decisions): Int32Array | readonly number[] {
-  if (postsUsed.length !== threadPosts.length)
-    throw new InputError(
-      `there are ${postsUsed.length} decisions and ${threadPosts.length} threads; give one a thread`,
-    );
-  return items ?? Int32Array.from(postsUsed.keys());
-}
-
-function decisionAt({ postsUsed, threadPosts }: Decisions, item: number): { used: number; posts: number } {
-  const used = postsUsed[item];
-  const posts = threadPosts[item];
-  if (!(used >= 1 && used <= posts))
-    throw new InputError(`thread ${item} has ${posts} posts and a decision after ${used}; it must be 1 to ${posts}`);
-  return { used, posts };
-}
-
-function noThreads(): InputError {
-  return new InputError('there are no threads to measure earliness on; evaluate on at least one');
+function itemsOf({ postsUsed, items = Int32Array.from(postsUsed.keys()) }: Decisions) {
+  if (items.length > 0) return items;
+  throw new InputError('there are no threads to measure earliness on; evaluate on at least one');
 }

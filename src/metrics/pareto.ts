@@ -1,5 +1,3 @@
-import { InputError } from '../errors.ts';
-
 /** A system by its two aims: ER, where lower is better, and macro-F1, where higher is better. */
 export interface OperatingPoint {
   readonly er: number;
@@ -8,12 +6,11 @@ export interface OperatingPoint {
 
 /**
  * The points that no other point beats in one aim without losing in the other, by rising ER; the first of equal points.
- * @throws InputError for a point that is not finite
  */
 export function paretoFront<Point extends OperatingPoint>(points: readonly Point[]): Point[] {
   const front: Point[] = [];
   // At equal ER the highest macro-F1 comes first and excludes the others.
-  for (const point of [...points.map(finite)].sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1))
+  for (const point of points.toSorted((a, b) => a.er - b.er || b.macroF1 - a.macroF1))
     if (front.length === 0 || point.macroF1 > front[front.length - 1].macroF1) front.push(point);
   return front;
 }
@@ -33,13 +30,12 @@ export type Mixture<Point> = readonly { readonly point: Point; readonly share: n
  * because it is a ratio of counts.
  * @param budget.queries Infinity for no limit
  * @returns at most three points; null if no mixture is within the budget
- * @throws InputError for a point that is not finite
  */
 export function bestMixture<Point extends PricedPoint>(
   points: readonly Point[],
   budget: { er: number; queries: number },
 ): Mixture<Point> | null {
-  const sorted = [...points.map(finite)].sort((a, b) => a.er - b.er);
+  const sorted = points.toSorted((a, b) => a.er - b.er);
   if (sorted.length === 0 || sorted[0].er > budget.er) return null;
   // At price 0 the best mixture may query too often; at a high price it queries as seldom as any.
   let dear = bestAtPrice(sorted, { ...budget, price: 0 });
@@ -100,12 +96,5 @@ export function upperHull<Point extends OperatingPoint>(front: readonly Point[])
 function liesAbove(middle: OperatingPoint, left: OperatingPoint, right: OperatingPoint): boolean {
   return (
     (middle.macroF1 - left.macroF1) * (right.er - left.er) > (right.macroF1 - left.macroF1) * (middle.er - left.er)
-  );
-}
-
-function finite<Point extends OperatingPoint>(point: Point): Point {
-  if (Number.isFinite(point.er) && Number.isFinite(point.macroF1)) return point;
-  throw new InputError(
-    `a point with ER ${point.er} and macro-F1 ${point.macroF1} cannot be placed; give finite numbers`,
   );
 }

@@ -1,5 +1,3 @@
-import { InputError } from '../errors.ts';
-
 /** The mean; NaN without values. */
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -7,11 +5,10 @@ export function mean(values: readonly number[]): number {
 
 /**
  * The mean over seeds and the sample standard deviation (n − 1).
+ * @param values at least one
  * @returns a deviation of null for a single value, which has no spread
- * @throws InputError without values
  */
 export function meanAndDeviation(values: readonly number[]): { mean: number; deviation: number | null } {
-  if (values.length === 0) throw new InputError('there are no values to average; give at least one');
   const middle = mean(values);
   if (values.length === 1) return { mean: middle, deviation: null };
   const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0);

@@ -43,7 +43,7 @@ function predictionBlocks({ name, seeds, decisions }: DecidedAgent, task: Scored
 
 /** Rows are true labels, columns predicted ones, the last column predictions that could not be read. */
 export function confusionRows(decisions: readonly Decision[], labels: readonly string[]): number[][] {
-  const { counts } = confusionMatrix({
+  const counts = confusionMatrix({
     gold: decisions.map(({ gold }) => gold),
     predicted: decisions.map(({ predicted }) => predicted),
     classes: labels.length,
