@@ -12,31 +12,8 @@ export interface Spread {
   readonly max: number;
 }
 
-/** The contents of a file of threads. Every record counts threads or posts by value, the most frequent first. */
-export interface Description {
-  readonly threads: number;
-  readonly posts: number;
-  readonly rumor: Readonly<Record<string, number>>;
-  readonly veracity: Readonly<Record<string, number>>;
-  readonly stance: Readonly<Record<string, number>>;
-  readonly event: Readonly<Record<string, number>>;
-  readonly split: Readonly<Record<string, number>>;
-  /** For each further label, the number of threads per value. */
-  readonly labels: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  readonly postsPerThread: Spread | null;
-  /** Time from the claim to the last post, over threads with a reply and both times; null without any. */
-  readonly spanHours: Spread | null;
-  readonly postsWithoutTime: number;
-  readonly postsWithoutText: number;
-  /** Threads that are too short for a stop agent to decide; experts and environments leave them out by default. */
-  readonly threadsUnder3Posts: number;
-  /** Replies older than their claim, which was quoted, created again, or is itself a reply. */
-  readonly postsBeforeClaim: number;
-  /** Claims with the text of an earlier thread's claim: they must not be on both sides of a split. */
-  readonly repeatedClaimTexts: number;
-  /** Posts with the text of an earlier post; mostly retweets. */
-  readonly repeatedPostTexts: number;
-}
+/** The contents of a file of threads. */
+export type Description = ReturnType<Describing['description']>;
 
 /** Counts labels, lengths, times, and problems for a training. */
 export function describeThreads(threads: readonly Thread[]): Description {
@@ -45,26 +22,22 @@ export function describeThreads(threads: readonly Thread[]): Description {
   return described.description();
 }
 
-/** Builds a description of threads that come one at a time and are not kept. */
-export interface Describing {
-  add(thread: Thread): void;
-  description(): Description;
-  /** Ids for the comparison with other files. */
-  readonly ids: TextFingerprints;
-  readonly claimTexts: TextFingerprints;
-}
+type Describing = ReturnType<typeof describing>;
 
-export function describing(): Describing {
+/** Describes threads that come one at a time and are not kept. */
+export function describing() {
   const [rumor, veracity, stance, event, split] = [counts(), counts(), counts(), counts(), counts()];
-  const labels = new Map<string, NameCounts>();
-  const [ids, claimTexts, postTexts] = [textFingerprints(), textFingerprints(), textFingerprints()];
+  const labels = new Map<string, ReturnType<typeof counts>>();
+  /** For the comparison with other files. */
+  const [ids, claimTexts] = [textFingerprints(), textFingerprints()];
+  const postTexts = textFingerprints();
   const lengths: number[] = [];
   const spans: number[] = [];
   const total = { posts: 0, withoutTime: 0, withoutText: 0, beforeClaim: 0 };
   return {
     ids,
     claimTexts,
-    add(thread) {
+    add(thread: Thread): void {
       const { posts } = thread;
       rumor.add(thread.rumor === null ? 'null' : thread.rumor ? 'rumor' : 'non-rumor');
       veracity.add(thread.veracity ?? 'null');
@@ -90,6 +63,7 @@ export function describing(): Describing {
         if (index === 0) claimTexts.add(compared);
       }
     },
+    /** Every record counts threads or posts by value, the most frequent first. */
     description: () => ({
       threads: lengths.length,
       posts: total.posts,
@@ -98,14 +72,20 @@ export function describing(): Describing {
       stance: stance.record(),
       event: event.record(),
       split: split.record(),
+      /** For each further label, the number of threads per value. */
       labels: Object.fromEntries(Array.from(labels, ([name, values]) => [name, values.record()])),
       postsPerThread: spreadOf(lengths),
+      /** Time from the claim to the last post, over threads with a reply and both times; null without any. */
       spanHours: spreadOf(spans),
       postsWithoutTime: total.withoutTime,
       postsWithoutText: total.withoutText,
+      /** Too short for a stop agent to decide; experts and environments leave them out by default. */
       threadsUnder3Posts: lengths.filter((length) => length < 3).length,
+      /** Replies older than their claim, which was quoted, created again, or is itself a reply. */
       postsBeforeClaim: total.beforeClaim,
+      /** Claims with the text of an earlier thread's claim: they must not be on both sides of a split. */
       repeatedClaimTexts: repeats(claimTexts),
+      /** Posts with the text of an earlier post; mostly retweets. */
       repeatedPostTexts: repeats(postTexts),
     }),
   };
@@ -134,17 +114,12 @@ export function describeOverlaps(
   );
 }
 
-interface NameCounts {
-  add(name: string): void;
-  /** The counts, the most frequent first. */
-  record(): Record<string, number>;
-}
-
-function counts(): NameCounts {
+function counts() {
   const counted = new Map<string, number>();
   return {
-    add: (name) => void counted.set(name, (counted.get(name) ?? 0) + 1),
-    record: () => Object.fromEntries([...counted].sort((a, b) => b[1] - a[1])),
+    add: (name: string) => void counted.set(name, (counted.get(name) ?? 0) + 1),
+    /** The counts, the most frequent first. */
+    record: (): Readonly<Record<string, number>> => Object.fromEntries([...counted].sort((a, b) => b[1] - a[1])),
   };
 }
 

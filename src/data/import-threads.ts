@@ -12,7 +12,7 @@ import { csvImporter } from './importers/csv.ts';
 import { eardImporter } from './importers/eard.ts';
 import { eriskImporter } from './importers/erisk.ts';
 import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
-import type { Importer, ImportOptions } from './importers/importer.ts';
+import { type Importer, type ImportOptions, unexpected } from './importers/importer.ts';
 import { labelValueCounts } from './importers/label-values.ts';
 import { isNothing, type NothingRules, wordCounts } from './importers/nothing.ts';
 import { parquetImporter } from './importers/parquet.ts';
@@ -66,11 +66,12 @@ export async function* importThreads(
 ): AsyncGenerator<Thread> {
   const importer = findImporter(format);
   for (const option of ['sort', 'texts', 'label', 'encoding', 'table', 'nulls'] as const)
-    if (options[option] !== undefined && options[option] !== false && !importer.takes.includes(option))
-      throw new InputError(
-        `${option === 'table' ? 'options on columns mean' : option === 'nulls' ? '--null means' : `--${option} means`} nothing to the format ${format}; only to ` +
-          importers.flatMap(({ name, takes }) => (takes.includes(option) ? [name] : [])).join(', '),
-      );
+    if (options[option] && !importer.takes.includes(option)) {
+      const flag = option === 'nulls' ? '--null' : `--${option}`;
+      const subject = option === 'table' ? 'options on columns mean' : `${flag} means`;
+      const takers = importers.filter(({ takes }) => takes.includes(option)).map(({ name }) => name);
+      throw new InputError(`${subject} nothing to the format ${format}; only to ${takers.join(', ')}`);
+    }
   for (const path of [...options.paths, ...(options.texts === undefined ? [] : [options.texts])])
     if (!existsSync(path)) throw new InputError(missingPathWith(`${format} expects ${importer.expects}`, path));
   // By id: an export that ran twice has exact copies.
@@ -107,8 +108,7 @@ export async function* importThreads(
   for (const note of [...notes.texts(), ...words.notes()]) options.onNote?.(note);
   const onWarning = options.onWarning ?? options.onNote;
   for (const warning of [...warnings.texts(), ...labels.warnings(), ...times.warnings()]) onWarning?.(warning);
-  if (contents.size === 0)
-    throw new InputError(`${options.paths.join(', ')}: no ${format} threads found; expected ${importer.expects}`);
+  if (contents.size === 0) throw unexpected(importer, `${options.paths.join(', ')}: no ${format} threads found`);
 }
 
 /** Counts equal notes; the number replaces #. */
@@ -127,8 +127,8 @@ const firstYear = 1990;
 function doubtfulTimes(now: Date | undefined) {
   const first = Date.UTC(firstYear, 0);
   const last = now?.getTime() ?? Number.POSITIVE_INFINITY;
-  const early = { count: 0, example: '' };
-  const late = { count: 0, example: '' };
+  const early = { count: 0, example: '', when: `before ${firstYear}` };
+  const late = { count: 0, example: '', when: 'in the future' };
   return {
     add({ id, posts }: Pick<Thread, 'id' | 'posts'>): void {
       for (const post of posts) {
@@ -140,13 +140,12 @@ function doubtfulTimes(now: Date | undefined) {
       }
     },
     warnings(): string[] {
-      const check = 'check how the times are written, because rules and delays in hours read them';
-      return [
-        ...(early.count === 0
-          ? []
-          : [`${early.count} times lie before ${firstYear}, such as ${early.example}: ${check}`]),
-        ...(late.count === 0 ? [] : [`${late.count} times lie in the future, such as ${late.example}: ${check}`]),
-      ];
+      return [early, late]
+        .filter(({ count }) => count > 0)
+        .map(
+          ({ count, example, when }) =>
+            `${count} times lie ${when}, such as ${example}: check how the times are written, because rules and delays in hours read them`,
+        );
     },
   };
 }

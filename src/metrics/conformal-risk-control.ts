@@ -10,29 +10,22 @@
  *   all folds                                                              threads is measured (experiments/results/cross-fitting.md)
  */
 
-/** The result at the chosen threshold. */
-export interface RiskControl {
-  readonly threshold: number;
-  readonly items: number;
-  /** Items with a loss at the threshold. */
-  readonly losses: number;
-  /** (losses + 1) / (items + 1): the expected share of items with a loss is at most this. */
-  readonly bound: number;
-}
+import type { Calibration } from './learn-then-test.ts';
 
 /**
  * The least careful threshold whose expected loss is at most `level`; null if even the most careful has more.
  * @param options.thresholds from the most careful to the least
  * @param options.lossesAt items with a loss at a threshold, 0 or 1 each; never fewer along the thresholds
+ * @returns the bound is (losses + 1) / (items + 1): the expected share of items with a loss is at most this
  */
 export function controlRisk(options: {
   thresholds: readonly number[];
   items: number;
   lossesAt: (threshold: number) => number;
   level: number;
-}): RiskControl | null {
+}): Calibration | null {
   const { thresholds, items, lossesAt, level } = options;
-  let chosen: RiskControl | null = null;
+  let chosen: Calibration | null = null;
   for (const threshold of thresholds) {
     const losses = lossesAt(threshold);
     const bound = (losses + 1) / (items + 1);

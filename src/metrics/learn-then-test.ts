@@ -17,7 +17,7 @@ export interface Calibration {
   readonly items: number;
   /** Items with a loss at the threshold. */
   readonly losses: number;
-  /** Clopper–Pearson upper bound on the share of items with a loss, at the confidence of the guarantee. */
+  /** On the share of items with a loss; here by Clopper and Pearson, at the confidence of the guarantee. */
   readonly bound: number;
 }
 

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import stringify from 'safe-stable-stringify';
 import { z } from 'zod';
 import { makeFolder } from '../atomic-file.ts';
-import { sha256OfText } from '../content-hash.ts';
+import { canonicalJson, sha256 } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
 import type { SqliteFile, SqliteForm } from '../sqlite-file.ts';
 import type { Encoder } from './encoder.ts';
@@ -44,7 +43,7 @@ export class EmbeddingStore {
 
   private constructor({ encoder, directory }: { encoder: Encoder; directory: string }) {
     this.encoder = encoder;
-    this.identityHash = sha256OfText(describe(encoder));
+    this.identityHash = sha256({ dimensions: encoder.dimensions, identity: encoder.identity });
     this.path = join(directory, `${this.identityHash.slice(0, 16)}.sqlite`);
   }
 
@@ -132,7 +131,7 @@ export class EmbeddingStore {
     const bad = vectors.findIndex((value) => !Number.isFinite(value));
     if (bad >= 0)
       throw new InputError(
-        `the encoder ${describe(this.encoder)} returned ${vectors[bad]} for the text ` +
+        `the encoder ${canonicalJson(this.encoder.identity)} returned ${vectors[bad]} for the text ` +
           `${JSON.stringify(texts[Math.floor(bad / dimensions)])}; its model is broken or of too low a precision`,
       );
     return vectors;
@@ -148,11 +147,6 @@ export class EmbeddingStore {
       file.close();
     }
   }
-}
-
-/** Canonical, so that the order of options does not matter. */
-function describe(encoder: Encoder): string {
-  return stringify({ dimensions: encoder.dimensions, identity: encoder.identity })!;
 }
 
 /** Hashed as UTF-16: in UTF-8, texts that were cut inside different surrogate pairs would be equal. */

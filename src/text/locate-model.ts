@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
+import { hashOfFile } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
 import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
 
@@ -83,17 +81,9 @@ export async function hashModelFiles(
   const graph = (await readdir(join(location.files, location.graphFolder)))
     .filter((name) => name === modelFile || name.startsWith(`${modelFile}_data`) || name === `${modelFile}.data`)
     .sort();
-  const hashes: Record<string, string> = {};
-  for (const path of [
-    'config.json',
-    ...location.tokenizerFiles,
-    ...graph.map((name) => join(location.graphFolder, name)),
-  ]) {
-    const hash = createHash('sha256');
-    await pipeline(createReadStream(join(location.files, path)), hash);
-    hashes[basename(path)] = hash.digest('hex');
-  }
-  return hashes;
+  const used = ['config.json', ...location.tokenizerFiles, ...graph.map((name) => join(location.graphFolder, name))];
+  const hashes = used.map(async (path) => [basename(path), await hashOfFile(join(location.files, path))]);
+  return Object.fromEntries(await Promise.all(hashes));
 }
 
 const configSchema = z.looseObject({

@@ -26,8 +26,7 @@ export async function createTransformersEncoder(
   }
 
   async function encodeBatch(batch: readonly (readonly number[])[]): Promise<Float32Array> {
-    const { hidden, mask, length, dimensions } = await model.run(batch);
-    return poolTokens({ hidden, mask, length, dimensions, pooling });
+    return poolTokens(await model.run(batch), pooling);
   }
 
   // Measured on the model, because configurations have different names for the length of its vectors.
@@ -51,18 +50,11 @@ export async function createTransformersEncoder(
   };
 }
 
-/**
- * Pools token vectors to one vector per text. `hidden` is `[batch, length, dimensions]`, `mask` `[batch, length]` with
- * 1 at tokens and 0 at padding; returns `[batch, dimensions]`.
- */
-function poolTokens(options: {
-  hidden: Float32Array;
-  mask: Uint8Array;
-  length: number;
-  dimensions: number;
-  pooling: 'cls' | 'mean';
-}): Float32Array {
-  const { hidden, mask, length, dimensions, pooling } = options;
+/** Pools the token vectors of a batch to one vector per text, `[batch, dimensions]`. */
+function poolTokens(
+  { hidden, mask, length, dimensions }: Awaited<ReturnType<Awaited<ReturnType<typeof loadTransformer>>['run']>>,
+  pooling: TransformersEncoderOptions['pooling'],
+): Float32Array {
   const batch = mask.length / length;
   const pooled = new Float32Array(batch * dimensions);
   const sum = new Float64Array(dimensions);
@@ -85,23 +77,6 @@ function poolTokens(options: {
   return pooled;
 }
 
-/** The parts of a pretrained model that the encoder needs, on plain arrays. */
-interface LoadedTransformer {
-  readonly libraryVersion: string;
-  /** SHA-256 of every used file, by name. */
-  readonly fileHashes: Readonly<Record<string, string>>;
-  /** Token ids of a text of any length, including special tokens. */
-  tokenize(text: string): readonly number[];
-  isSpecial(token: number): boolean;
-  /**
-   * Runs the model on a batch of tokenized texts, padded to the longest. `hidden` is `[batch, length, dimensions]`,
-   * `mask` `[batch, length]` with 1 at tokens and 0 at padding.
-   */
-  run(
-    batch: readonly (readonly number[])[],
-  ): Promise<{ hidden: Float32Array; mask: Uint8Array; length: number; dimensions: number }>;
-}
-
 const outputSchema = z.object({
   dims: z.tuple([z.int(), z.int(), z.int()]),
   data: z.instanceof(Float32Array),
@@ -111,7 +86,7 @@ const outputSchema = z.object({
  * Loads a model that gives every token a vector.
  * @throws InputError and ProviderError as `loadPretrained`; InputError if the model reads fewer tokens
  */
-async function loadTransformer(options: TransformersEncoderOptions): Promise<LoadedTransformer> {
+async function loadTransformer(options: TransformersEncoderOptions) {
   const advice = 'give the path of a local folder as model';
   const loaded = await loadPretrained(options, { kind: 'AutoModel', advice });
   const { tokenizer, libraryVersion, fileHashes } = loaded;
@@ -127,9 +102,14 @@ async function loadTransformer(options: TransformersEncoderOptions): Promise<Loa
   return {
     libraryVersion,
     fileHashes,
-    tokenize: (text) => tokenizer.encode(text),
-    isSpecial: (token) => special.has(token),
-    async run(batch) {
+    /** Token ids of a text of any length, including special tokens. */
+    tokenize: (text: string): readonly number[] => tokenizer.encode(text),
+    isSpecial: (token: number) => special.has(token),
+    /**
+     * Runs the model on a batch of tokenized texts, padded to the longest. `hidden` is `[batch, length, dimensions]`,
+     * `mask` `[batch, length]` with 1 at tokens and 0 at padding.
+     */
+    async run(batch: readonly (readonly number[])[]) {
       const length = Math.max(1, ...batch.map((tokens) => tokens.length));
       const ids = new BigInt64Array(batch.length * length).fill(padding);
       const mask = new Uint8Array(batch.length * length);

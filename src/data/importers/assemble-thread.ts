@@ -34,8 +34,18 @@ export function sortReplies<P extends { time?: string | null | undefined }>(post
   return [claim, ...timed.map(({ post }) => post)];
 }
 
-/** The post with the earliest time, or the first post without times: the claim among several candidates. */
-export function earliest<Item>(items: readonly Item[], timeOf: (item: Item) => string | null): Item {
-  const msOf = (item: Item) => Date.parse(timeOf(item) ?? '9999-12-31T23:59:59.999Z');
-  return items.reduce((first, item) => (msOf(item) < msOf(first) ? item : first));
+/**
+ * The claim, then the other posts. The post that the thread is named after is the claim; otherwise the earliest without
+ * a parent, or else the earliest.
+ */
+export function claimFirst<P extends { id: string | null; parent: string | null; time: string | null }>(
+  threadId: string,
+  posts: readonly P[],
+): P[] {
+  const roots = posts.filter(({ id, parent }) => parent === null || parent === id);
+  const msOf = ({ time }: P) => Date.parse(time ?? '9999-12-31T23:59:59.999Z');
+  const claim =
+    posts.find(({ id }) => id === threadId) ??
+    (roots.length > 0 ? roots : posts).reduce((first, post) => (msOf(post) < msOf(first) ? post : first));
+  return [claim, ...posts.filter((post) => post !== claim)];
 }

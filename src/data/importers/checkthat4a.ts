@@ -1,9 +1,10 @@
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../json.ts';
 import { eachOrSkip, parseItem } from '../bad-item.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
-import { namesIn } from './foreign-files.ts';
+import { filesBelow } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
 
 const categories = ['scientific_claim', 'scientific_reference', 'scientific_entities'] as const;
@@ -15,15 +16,8 @@ const rowSchema = z.object({
   // A Python list of floats, which happens to be JSON.
   labels: z
     .string()
-    .transform((text, context) => {
-      try {
-        return JSON.parse(text);
-      } catch {
-        context.addIssue({ code: 'custom', message: 'must be a list such as [0.0, 0.0, 1.0]' });
-        return z.NEVER;
-      }
-    })
-    .pipe(z.tuple([flag, flag, flag]))
+    .transform(jsonOrUndefined)
+    .pipe(z.tuple([flag, flag, flag], { error: 'must be a list such as [0.0, 0.0, 1.0]' }))
     .optional()
     .describe('the test part comes without'),
 });
@@ -36,7 +30,8 @@ export const checkthat4aImporter: Importer = {
     "the task's tab-separated files (ct_train.tsv, ct_dev.tsv, ct_test.tsv) with the columns index, text, labels, or their folder",
   takes: ['encoding'],
   async *read(paths, options) {
-    for (const path of (await Promise.all(paths.map(partsAt))).flat()) {
+    const files = await filesBelow(paths);
+    for (const path of files.filter((file) => paths.includes(file) || file.endsWith('.tsv'))) {
       // Each part numbers its tweets from the start, and all parts may be imported at once.
       const split = basename(path)
         .match(/(train|dev|test)/i)?.[1]
@@ -58,9 +53,3 @@ export const checkthat4aImporter: Importer = {
     }
   },
 };
-
-/** The files of a folder, or the file itself. */
-async function partsAt(path: string): Promise<string[]> {
-  const names = await namesIn(path);
-  return names.length === 0 ? [path] : names.filter((name) => name.endsWith('.tsv')).map((name) => join(path, name));
-}

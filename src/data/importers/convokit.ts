@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { InputError } from '../../errors.ts';
 import { eachOrSkip, orSkip, parseItem, type SkipOptions } from '../bad-item.ts';
 import { jsonLinesOf, wholeText } from '../text-lines.ts';
-import type { Post, Thread } from '../thread.ts';
+import type { Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
-import { assembleThread, earliest } from './assemble-thread.ts';
+import { assembleThread, claimFirst } from './assemble-thread.ts';
 import { namesIn } from './foreign-files.ts';
 import { type ImportContext, type Importer, unexpected } from './importer.ts';
 import { foreignTime } from './read-time.ts';
@@ -92,36 +92,25 @@ function utterancesOf(corpus: Corpus, options: SkipOptions & Partial<Pick<Import
   });
 }
 
-/** The utterance that the conversation is named after is the claim; otherwise the earliest without a parent. */
-function postsOf(
-  conversation: string,
-  utterances: readonly Utterance[],
-  { count }: ImportContext,
-): Partial<Post>[] & { id: string; text: string }[] {
-  const parentOf = (utterance: Utterance) => utterance['reply-to'] ?? utterance.reply_to ?? null;
+/** The posts of a conversation, the claim first. */
+function postsOf(conversation: string, utterances: readonly Utterance[], { count }: ImportContext) {
   const ids = new Set(utterances.map(({ id }) => id));
-  const roots = utterances.filter((utterance) => parentOf(utterance) === null);
-  const claim =
-    utterances.find(({ id }) => id === conversation) ??
-    earliest(roots.length > 0 ? roots : utterances, ({ time }) => time);
-  return [claim, ...utterances.filter((utterance) => utterance !== claim)].map((utterance) => {
-    const parent = utterance === claim ? null : parentOf(utterance);
-    const isLost = parent !== null && !ids.has(parent);
+  const posts = utterances.map(({ id, text, time, speaker, user, reply_to, 'reply-to': replyTo }) => ({
+    id,
+    text: text ?? '',
+    time,
+    author: speaker ?? user ?? null,
+    parent: replyTo ?? reply_to ?? null,
+  }));
+  return claimFirst(conversation, posts).map((post, index) => {
+    const isLost = index > 0 && post.parent !== null && !ids.has(post.parent);
     if (isLost) count('# utterances answer one that is not in their conversation; their parent is null');
-    return {
-      id: utterance.id,
-      text: utterance.text ?? '',
-      time: utterance.time,
-      author: utterance.speaker ?? utterance.user ?? null,
-      parent: isLost ? null : parent,
-    };
+    return { ...post, parent: index === 0 || isLost ? null : post.parent };
   });
 }
 
-type Metadata = (conversation: string) => Pick<Thread, 'labels' | 'split'>;
-
 /** Labels and split of a conversation. @throws InputError for a label that no conversation has */
-async function metadataOf({ utterances, conversations }: Corpus, options: ImportContext): Promise<Metadata> {
+async function metadataOf({ utterances, conversations }: Corpus, options: ImportContext) {
   const { label: labelNames = [], count } = options;
   if (conversations === null && labelNames.length > 0)
     throw new InputError(
@@ -140,7 +129,7 @@ async function metadataOf({ utterances, conversations }: Corpus, options: Import
       `no label was taken; conversations have the metadata ${[...names].join(', ')}, and --label names those to take`,
       0,
     );
-  return (conversation) => {
+  return (conversation: string): Pick<Thread, 'labels' | 'split'> => {
     const meta = of.get(conversation) ?? {};
     const labels = labelNames.flatMap((name) => {
       const value = parseItem(labelSchema, {

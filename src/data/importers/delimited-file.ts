@@ -4,7 +4,6 @@ import { quoted } from '../../shell-words.ts';
 import { badItem, orSkipNow, type SkipOptions } from '../bad-item.ts';
 import { foldedName } from '../folded-name.ts';
 import { aboveLimit, type ReadingOptions, readText, sizeLimit } from '../text-lines.ts';
-import { swallowedRows } from './swallowed-rows.ts';
 
 /** One row of a table with a header. */
 export interface DelimitedRow {
@@ -90,7 +89,15 @@ export async function* readDelimitedRows(
       names = record.map(foldedName);
       return null;
     }
-    if (lines > 1 && quote === undefined) refuseSwallowedRows(record, { place, headings, delimiter });
+    const swallowing =
+      lines > 1 && quote === undefined ? record.find((field) => swallowsRows(field, record, delimiter)) : undefined;
+    if (swallowing !== undefined) {
+      const column = record.indexOf(swallowing);
+      throw badItem(swallowing, {
+        place: `${place}, column ${JSON.stringify(headings[column] ?? column + 1)}`,
+        reason: `a quoted field of ${linesOf([swallowing])} lines contains what look like rows; if quotes belong to the texts, read the file with --quote none; if the field does hold these lines, with --quote '"'`,
+      });
+    }
     if (record.length !== headings.length)
       throw badItem(record, {
         place,
@@ -122,18 +129,41 @@ export async function* readDelimitedRows(
   }
 }
 
-/** @throws BadItemError for a field that seems to contain rows */
-function refuseSwallowedRows(
-  record: readonly string[],
-  { place, headings, delimiter }: { place: string; headings: readonly string[]; delimiter: string },
-): void {
-  const swallowed = swallowedRows(record, delimiter);
-  if (swallowed === null) return;
-  const { column, lines } = swallowed;
-  throw badItem(record[column], {
-    place: `${place}, column ${JSON.stringify(headings[column] ?? column + 1)}`,
-    reason: `a quoted field of ${lines} lines contains what look like rows; if quotes belong to the texts, read the file with --quote none; if the field does hold these lines, with --quote '"'`,
+const lineBreak = /\r\n|\r|\n/;
+
+/**
+ * Whether a field would contain rows if its quotes meant nothing: in a table without quotes, a text that begins with one
+ * extends to the next. Texts of several lines may look similar, so a line counts only if it has as many fields as the
+ * record, and at least half of the comparable ones are of the same kind.
+ */
+function swallowsRows(field: string, record: readonly string[], delimiter: string): boolean {
+  if (!lineBreak.test(field)) return false;
+  const column = record.indexOf(field);
+  const lines = field.split(lineBreak);
+  return lines.some((line, index) => {
+    const before = index === 0 ? column : 0;
+    const after = index === lines.length - 1 ? record.length - column - 1 : 0;
+    const cells = line.split(delimiter);
+    if (before + cells.length + after !== record.length) return false;
+    // Fields within the record itself are always alike.
+    const compared = cells.flatMap((cell, place) => {
+      const other = record[before + place];
+      const isText = before + place === column;
+      return isText || cell.trim() === '' || other.trim() === '' ? [] : [kindOf(cell) === kindOf(other)];
+    });
+    const alike = compared.filter(Boolean).length;
+    return alike > 0 && alike * 2 >= compared.length;
   });
+}
+
+/** A number with more digits is an id, not a count. */
+const mostOfCount = 7;
+
+/** The kinds of a cell's characters, such as letters, digits and hyphens, and whether it has outer spaces. */
+function kindOf(cell: string): string {
+  if (/^\d+$/.test(cell)) return cell.length > mostOfCount ? 'long number' : 'number';
+  const sorts = cell.replace(/\p{L}+/gu, 'a').replace(/\p{N}+/gu, '9');
+  return [cell === cell.trim() ? '' : ' ', ...[...new Set(sorts)].sort()].join('');
 }
 
 /** Whether a row repeats the header. @throws InputError for another order, which changes what the rows mean */
@@ -178,7 +208,7 @@ async function* parseRecords(parser: Parser, texts: AsyncIterable<string>): Asyn
 /** The lines of a record in its file: fields in quotes may contain line breaks. */
 function linesOf(record: readonly string[]): number {
   let lines = 1;
-  for (const field of record) if (/[\r\n]/.test(field)) lines += field.split(/\r\n|\r|\n/).length - 1;
+  for (const field of record) if (lineBreak.test(field)) lines += field.split(lineBreak).length - 1;
   return lines;
 }
 

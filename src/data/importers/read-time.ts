@@ -90,8 +90,8 @@ const unordered = ({ year = '', first = '', second = '', ...rest }: Groups): Tim
 });
 
 function dated({ year = '', month, day = '', name = '' }: Groups) {
-  const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-  return { year, month: month ?? String(months.indexOf(name.slice(0, 3).toLowerCase()) + 1), day };
+  const isMeant = (whole: string) => whole.slice(0, 3).toLowerCase() === name.slice(0, 3).toLowerCase();
+  return { year, month: month ?? String(monthNames.findIndex(isMeant) + 1), day };
 }
 
 const forms: readonly (readonly [RegExp, (groups: Groups) => TimeParts])[] = [

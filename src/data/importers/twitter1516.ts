@@ -38,20 +38,20 @@ async function* readFolder(
   const labels = join(path, 'label.txt');
   yield* eachOrSkip(readLines(labels), options, async (line) => {
     const place = `${labels}:${line.number}`;
-    const { id, veracity } = parseLabel(line.text, place);
+    const [label, id] = line.text.trim().split(':');
+    const veracity = veracities.find((name) => name === label);
+    if (veracity === undefined || !/^\d+$/.test(id ?? ''))
+      throw badItem(line.text, { place, reason: `must be label:id with a label of ${veracities.join(', ')}` });
     const claim = claims.get(id) ?? options.extra.get(id);
     if (claim === undefined) throw badItem(id, { place, reason: 'this claim has no text in source_tweets.txt' });
     const tree = await readTwitterTree(join(path, 'tree', `${id}.txt`), id);
+    const texts = new Map(tree.replies.map((reply) => [reply.id, options.extra.get(reply.id)]));
     const replies = tree.replies.flatMap((reply) => {
-      const text = options.extra.get(reply.id);
-      return text === undefined ? [] : [{ ...reply, text, parent: id }];
+      const text = texts.get(reply.id);
+      // The parent of a reply is the tree's if that tweet has a text, otherwise the claim.
+      const parent = tree.parents.get(reply.id) ?? id;
+      return text === undefined ? [] : [{ ...reply, text, parent: texts.get(parent) === undefined ? id : parent }];
     });
-    // The parent of a reply is the tree's if that tweet has a text, otherwise the claim.
-    const present = new Set(replies.map((reply) => reply.id));
-    for (const reply of replies) {
-      const parent = tree.parents.get(reply.id);
-      if (parent !== undefined && present.has(parent)) reply.parent = parent;
-    }
     options.replies.all += tree.replies.length;
     options.replies.dropped += tree.replies.length - replies.length;
     if (tree.retweets > 0) options.count('# retweets, which have no text of their own, were dropped', tree.retweets);
@@ -61,14 +61,6 @@ async function* readFolder(
       place,
     );
   });
-}
-
-function parseLabel(text: string, place: string): { id: string; veracity: NonNullable<Thread['veracity']> } {
-  const [label, id] = text.trim().split(':');
-  const veracity = veracities.find((name) => name === label);
-  if (veracity === undefined || !/^\d+$/.test(id ?? ''))
-    throw badItem(text, { place, reason: `must be label:id with a label of ${veracities.join(', ')}` });
-  return { id, veracity };
 }
 
 /** The lines `id<TAB>text` of a file. */
@@ -85,24 +77,6 @@ async function readTexts(path: string, options: SkipOptions): Promise<Map<string
   return texts;
 }
 
-/** A tweet as a tree names it: without its text. */
-interface TreePost {
-  readonly id: string;
-  readonly time: string | null;
-  readonly author: string;
-}
-
-/** One propagation tree of Twitter15 or Twitter16. */
-interface TwitterTree {
-  readonly claim: TreePost;
-  /** Each tweet once, although the files repeat some and contain a few cycles. */
-  readonly replies: TreePost[];
-  /** From a reply's id to that of its parent. */
-  readonly parents: ReadonlyMap<string, string>;
-  /** Nodes that repeat the claim's id under another user. */
-  readonly retweets: number;
-}
-
 const node = String.raw`\['([^']*)', '([^']*)', '([^']*)'\]`;
 const edge = new RegExp(`^${node}->${node}\\s*$`);
 
@@ -111,11 +85,14 @@ const edge = new RegExp(`^${node}->${node}\\s*$`);
  * edge, from parent to reply, with the minutes since the claim.
  * @throws BadItemError for a file that cannot be read or a line that is not such an edge
  */
-async function readTwitterTree(path: string, claimId: string): Promise<TwitterTree> {
+async function readTwitterTree(path: string, claimId: string) {
   const claimTime = snowflakeTime(claimId);
-  const replies = new Map<string, TreePost>();
+  const claim = { id: claimId, time: claimTime, author: '' };
+  // Each tweet once, although the files repeat some and contain a few cycles.
+  const replies = new Map<string, typeof claim>();
+  /** From a reply's id to that of its parent. */
   const parents = new Map<string, string>();
-  let claimAuthor = '';
+  /** Nodes that repeat the claim's id under another user. */
   let retweets = 0;
   for await (const line of readLines(path)) {
     const match = line.text.match(edge);
@@ -126,22 +103,17 @@ async function readTwitterTree(path: string, claimId: string): Promise<TwitterTr
         place: `${path}:${line.number}`,
         reason: "must be an edge ['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']",
       });
-    const [, parentUser, parent, , user, id] = match;
+    const [, parentUser, parent, , author, id] = match;
     if (id === claimId) {
-      if (parentUser === 'ROOT') claimAuthor = user;
-      else if (user !== claimAuthor) retweets++;
+      if (parentUser === 'ROOT') claim.author = author;
+      else if (author !== claim.author) retweets++;
       continue;
     }
     if (replies.has(id)) continue;
     // The time in a tweet's id is exact; the delay is rounded to hundredths of a minute.
     const delayed = claimTime === null ? null : new Date(Date.parse(claimTime) + minutes * 60_000).toISOString();
-    replies.set(id, { id, time: snowflakeTime(id) ?? delayed, author: user });
+    replies.set(id, { id, time: snowflakeTime(id) ?? delayed, author });
     if (parent !== 'ROOT') parents.set(id, parent);
   }
-  return {
-    claim: { id: claimId, time: claimTime, author: claimAuthor },
-    replies: [...replies.values()],
-    parents,
-    retweets,
-  };
+  return { claim, replies: [...replies.values()], parents, retweets };
 }

@@ -1,4 +1,3 @@
-import { InputError } from '../../errors.ts';
 import type { Thread } from '../thread.ts';
 import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 import { type SyntheticEvidence, tellingWords } from './words.ts';
@@ -132,15 +131,11 @@ export function evidenceOf(thread: Thread): SyntheticEvidence[] {
  * The beliefs of an ideal observer, who knows how the stream is made, after each post. The evidence of a thread is read
  * from its words; `options` must be those of the stream.
  * @returns [posts]: P(rumor | the first 1, 2, … posts)
- * @throws InputError for more posts than the stream's threads can have, or invalid options
+ * @throws InputError for invalid options
  */
 export function bayesPosterior(stream: Thread | readonly SyntheticEvidence[], options: SyntheticOptions): Float64Array {
   const model = syntheticModel(options);
   const evidence = 'posts' in stream ? evidenceOf(stream) : stream;
-  if (evidence.length > model.maxPosts)
-    throw new InputError(
-      `a stream of ${evidence.length} posts cannot come from this model: maxPosts is ${model.maxPosts}`,
-    );
   let counts = noEvidence;
   return Float64Array.from(evidence, (next) => {
     counts = addEvidence(counts, { evidence: next, model });

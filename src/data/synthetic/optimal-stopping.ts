@@ -7,7 +7,7 @@
  * Length and class are independent, so of the past only the number of posts and the evidence counts matter.
  */
 import { z } from 'zod';
-import { InputError } from '../../errors.ts';
+import { parseItem } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
 import {
   addEvidence,
@@ -21,17 +21,19 @@ import {
 } from './evidence.ts';
 import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 
-/** Costs of waiting; 0 by default. */
-export interface DelayCosts {
-  /** Reward lost per post used, including the claim. */
-  readonly delayCostPerPost?: number;
-  /** Reward lost if the whole thread is used, and proportionally for less: this times ER. */
-  readonly delayCostPerThread?: number;
-}
+/** Costs of waiting. */
+const costSchema = z.object({
+  delayCostPerPost: z.number().min(0).default(0).describe('reward lost per post used, including the claim'),
+  delayCostPerThread: z
+    .number()
+    .min(0)
+    .default(0)
+    .describe('reward lost if the whole thread is used, and proportionally for less: this times ER'),
+});
 
 /** A rule that decides from the posts so far. */
 export interface StoppingRule {
-  /** Whether to stop after these posts, and P(rumor | these posts). Throws InputError for none or too many posts. */
+  /** Whether to stop after these posts, and P(rumor | these posts). */
   decide(evidence: readonly SyntheticEvidence[]): { stop: boolean; rumorProbability: number };
 }
 
@@ -53,26 +55,18 @@ interface StoppingNode {
   stop: boolean;
 }
 
-const cost = z.number().min(0).default(0);
-
 /**
  * Computes the best rule of a stream exactly. `rule.decide` then decides about any prefix of such a stream.
  * @throws InputError for a negative cost or invalid options
  */
-export function optimalStopping(options: SyntheticOptions & DelayCosts): OptimalStopping {
+export function optimalStopping(options: SyntheticOptions & z.input<typeof costSchema>): OptimalStopping {
   const { delayCostPerPost, delayCostPerThread, ...stream } = options;
-  const costs = z.object({ perPost: cost, perThread: cost }).safeParse({
-    perPost: delayCostPerPost,
-    perThread: delayCostPerThread,
-  });
-  if (!costs.success)
-    throw new InputError(
-      `delay costs must be numbers from 0; found ${delayCostPerPost} a post and ${delayCostPerThread} a thread`,
-    );
+  const costs = parseItem(costSchema, { value: { delayCostPerPost, delayCostPerThread }, place: 'optimal stopping' });
   const model = syntheticModel(stream);
   const lengths = lengthTables(model);
   const layers = buildLayers(model);
-  const delay = (posts: number, usedShare: number) => costs.data.perPost * posts + costs.data.perThread * usedShare;
+  const delay = (posts: number, usedShare: number) =>
+    costs.delayCostPerPost * posts + costs.delayCostPerThread * usedShare;
 
   for (const layer of layers.toReversed())
     for (const node of layer.values()) {
@@ -185,10 +179,8 @@ function ruleOf(layers: readonly Map<string, StoppingNode>[], model: SyntheticMo
   return {
     decide(evidence) {
       const counts = evidence.reduce((sum, next) => addEvidence(sum, { evidence: next, model }), noEvidence);
-      const node = layers[counts.posts - 1]?.get(keyOf(counts));
-      if (node === undefined)
-        throw new InputError(`a prefix of ${counts.posts} posts is not of this stream: it has 1 to ${model.maxPosts}`);
-      return { stop: node.stop, rumorProbability: node.rumorProbability };
+      const { stop } = layers[counts.posts - 1].get(keyOf(counts)) ?? { stop: true };
+      return { stop, rumorProbability: rumorProbability(counts, model) };
     },
   };
 }

@@ -81,7 +81,7 @@ describe('fakenewsnet', () => {
     await expect(fail(`${header}\na,b,"c,1`)).rejects.toThrow(':2: a quoted field has no end');
     await expect(fail(`${header}\na,b,,1`)).rejects.toThrow(':2 title: the article has no title');
     await expect(importFrom('fakenewsnet', { files: { 'other.csv': 'x' } })).rejects.toThrow(
-      'no fakenewsnet threads found; expected the CSV release',
+      'no fakenewsnet threads found; fakenewsnet expects the CSV release',
     );
     const empty = { 'x/fake/a/news content.json': { title: ' ', text: null } };
     await expect(importFrom('fakenewsnet', { files: empty })).rejects.toThrow('has neither text nor title');

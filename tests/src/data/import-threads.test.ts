@@ -257,6 +257,15 @@ describe('pheme', () => {
     expect(threads).toHaveLength(1);
     expect(skipped[1]).toContain(': has no post in source-tweet/ or source-tweets/; found ');
   });
+
+  it('leaves out a thread with a file that is not UTF-8, and reads no wrong characters', async () => {
+    const broken = { ...files, [`${rumor}/reactions/${reply}.json`]: Buffer.from('{"text": "\xe9t\xe9"}', 'latin1') };
+    const more = { skipInvalid: true };
+    const { threads, skipped } = await importFrom('pheme', { files: broken, paths: [root], more });
+    expect(threads.map(({ id }) => id)).toEqual(['7']);
+    expect(skipped).toEqual([expect.stringMatching(/\.json: the text is not UTF-8; .*in formats of folders, convert/)]);
+    await expect(importFrom('pheme', { files: broken, paths: [root] })).rejects.toThrow(/UTF-8\. Fix it, or leave/);
+  });
 });
 
 describe('rumoureval2017', () => {

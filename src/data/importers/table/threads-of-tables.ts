@@ -2,7 +2,7 @@ import { present } from '../../../present.ts';
 import { badItem, eachOrSkip, orSkipNow, shortened } from '../../bad-item.ts';
 import { foldedName } from '../../folded-name.ts';
 import type { Thread } from '../../thread.ts';
-import { assembleThread, earliest, sortReplies } from '../assemble-thread.ts';
+import { assembleThread, claimFirst, sortReplies } from '../assemble-thread.ts';
 import type { ImportContext } from '../importer.ts';
 import { cellId, cellText, listed, roundedIds, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
@@ -123,10 +123,12 @@ async function addRows(
 }
 
 function threadOf(id: string, rows: readonly RowOfPost[], { saysRumor }: { saysRumor: boolean }): Thread {
-  const claim = claimOf(id, rows);
   const [{ place }] = rows;
-  const inOrder = sortReplies([claim, ...rows.filter((row) => row !== claim)].map(({ post }) => post));
-  const posts = inOrder.map((post, index) => ({
+  const inOrder = claimFirst(
+    id,
+    rows.map(({ post }) => post),
+  );
+  const posts = sortReplies(inOrder).map((post, index) => ({
     ...post,
     id: post.id ?? (index === 0 ? id : `${id}-${index}`),
     parent: post.parent === post.id ? null : post.parent,
@@ -146,14 +148,6 @@ function threadOf(id: string, rows: readonly RowOfPost[], { saysRumor }: { saysR
     },
     `${place} (thread ${shortened(id)})`,
   );
-}
-
-function claimOf(id: string, rows: readonly RowOfPost[]): RowOfPost {
-  const named = rows.find(({ post }) => post.id === id);
-  if (named !== undefined) return named;
-  const roots = rows.filter(({ post }) => post.parent === null || post.parent === post.id);
-  const candidates = roots.length === 0 ? rows : roots;
-  return earliest(candidates, ({ post }) => post.time);
 }
 
 /** A label of the whole thread from the rows that have it. */
