@@ -1,5 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
+import { entryOf } from '../entry-of.ts';
 import { InputError } from '../errors.ts';
 
 export interface SkipOptions {
@@ -112,23 +113,19 @@ function isRecord(value: unknown): value is object {
  * @param options.nearMisses common words in people's files, each with the key to write instead, which no spelling
  *   distance would find
  */
-export function unknownKeyError(options: {
+export function unknownKeyError({
+  keys,
+  nearMisses = {},
+}: {
   readonly keys: readonly string[];
   readonly nearMisses?: Readonly<Record<string, string>>;
 }): z.core.$ZodErrorMap {
   return (issue) => {
     if (issue.code !== 'unrecognized_keys') return undefined;
-    const [key] = issue.keys;
-    return `unknown key, ${suggestion(key, options)}`;
+    const spelling = issue.keys[0].toLowerCase().replace(/[^a-z]/g, '');
+    const nearest = closest(spelling, [...keys]);
+    const isNear = distance(spelling, nearest.toLowerCase()) <= Math.max(1, nearest.length / 3);
+    const meant = entryOf(nearMisses, spelling) ?? (isNear ? nearest : null);
+    return `unknown key, ${meant === null ? `known are ${keys.join(', ')}` : `did you mean ${meant}?`}`;
   };
-}
-
-function suggestion(key: string, options: Parameters<typeof unknownKeyError>[0]): string {
-  const { keys, nearMisses = {} } = options;
-  const spelling = key.toLowerCase().replace(/[^a-z]/g, '');
-  if (Object.hasOwn(nearMisses, spelling)) return `did you mean ${nearMisses[spelling]}?`;
-  const nearest = closest(spelling, [...keys]);
-  return distance(spelling, nearest.toLowerCase()) <= Math.max(1, nearest.length / 3)
-    ? `did you mean ${nearest}?`
-    : `known are ${keys.join(', ')}`;
 }

@@ -3,14 +3,7 @@ import { countShared, type TextFingerprints, textFingerprints } from './text-fin
 import { hoursSinceClaim, type Thread } from './thread.ts';
 
 /** The distribution of a number over threads. */
-export interface Spread {
-  readonly mean: number;
-  readonly min: number;
-  readonly quantile10: number;
-  readonly median: number;
-  readonly quantile90: number;
-  readonly max: number;
-}
+export type Spread = NonNullable<ReturnType<typeof spreadOf>>;
 
 /** The contents of a file of threads. */
 export type Description = ReturnType<Describing['description']>;
@@ -147,7 +140,7 @@ function repeats(texts: TextFingerprints): number {
   return texts.count - texts.distinct().length;
 }
 
-function spreadOf(values: readonly number[]): Spread | null {
+function spreadOf(values: readonly number[]) {
   if (values.length === 0) return null;
   const sorted = Float64Array.from(values).sort();
   return {

@@ -1,7 +1,18 @@
 /** The fields of a post and its thread that a column of a table may hold. */
 export const tableFields = [
-  ...(['threadId', 'postId', 'title', 'text', 'time', 'author', 'parent'] as const),
-  ...(['rumor', 'veracity', 'label', 'stance', 'event', 'split'] as const),
+  'threadId',
+  'postId',
+  'title',
+  'text',
+  'time',
+  'author',
+  'parent',
+  'rumor',
+  'veracity',
+  'label',
+  'stance',
+  'event',
+  'split',
 ] as const;
 export type TableField = (typeof tableFields)[number];
 

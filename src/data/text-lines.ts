@@ -28,27 +28,17 @@ export interface ReadingOptions {
  */
 export async function* readLines(path: string, options: ReadingOptions = {}): AsyncGenerator<TextLine> {
   const { mostBytes = sizeLimit() } = options;
-  yield* linesOf(await openText(path, options), { path, mostBytes });
-}
-
-/**
- * Reads the lines of a stream of UTF-8, each as soon as it is complete. Blank lines are counted but not returned.
- * @param source.path the name of the stream in messages
- * @throws InputError for bytes that are not UTF-8, broken gzip, or a line above the limit
- */
-export async function* linesOf(
-  bytes: AsyncIterable<Uint8Array | string>,
-  source: LineSource,
-): AsyncGenerator<TextLine> {
-  for await (const line of linesBy(bytes, { ...source, endsAtReturn: false })) {
-    if (line.isCut) throw new InputError(`${source.path}:${line.number}: the line ${aboveLimit(source)}`);
+  for await (const line of linesBy(await openText(path, options), { path, mostBytes, endsAtReturn: false })) {
+    if (line.isCut) throw new InputError(`${path}:${line.number}: the line ${aboveLimit(options)}`);
     yield line;
   }
 }
 
 /**
- * Reads the lines of a stream of JSON Lines, like `linesOf`, with any line ends: a text in JSON has no bare carriage
- * return. A line above the limit is cut.
+ * Reads the lines of a stream of JSON Lines in UTF-8, each as soon as it is complete, with any line ends: a text in JSON
+ * has no bare carriage return. Blank lines are counted but not returned. A line above the limit is cut.
+ * @param source.path the name of the stream in messages
+ * @throws InputError for bytes that are not UTF-8, or broken gzip
  */
 export function jsonLinesOf(
   bytes: AsyncIterable<Uint8Array | string>,

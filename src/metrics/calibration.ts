@@ -4,13 +4,6 @@ export interface ConfidentAnswer {
   readonly isRight: boolean;
 }
 
-/** Means over answers of similar confidence. */
-export interface CalibrationBin {
-  readonly confidence: number;
-  readonly accuracy: number;
-  readonly items: number;
-}
-
 const binCount = 10;
 
 /**
@@ -18,9 +11,7 @@ const binCount = 10;
  * weighted by items (Guo et al. 2017, §2).
  * @returns null without answers
  */
-export function calibration(
-  answers: readonly ConfidentAnswer[],
-): { readonly bins: readonly CalibrationBin[]; readonly expectedError: number } | null {
+export function calibration(answers: readonly ConfidentAnswer[]) {
   if (answers.length === 0) return null;
   const sums = Array.from({ length: binCount }, () => ({ confidence: 0, right: 0, items: 0 }));
   for (const { confidence, isRight } of answers) {

@@ -21,17 +21,6 @@ export interface ClassScores {
   readonly support: number;
 }
 
-/** Scores of a classifier, 0 to 1. */
-export interface ClassificationScores {
-  readonly accuracy: number;
-  readonly macroF1: number;
-  readonly microF1: number;
-  readonly perClass: readonly ClassScores[];
-  readonly items: number;
-  /** Items with a prediction of −1: a miss of their gold class, but a false alarm of no class. */
-  readonly unparsed: number;
-}
-
 /**
  * Counts gold × predicted classes.
  * @returns row-major `[classes, classes + 1]`, the last column for predictions of −1
@@ -54,7 +43,7 @@ export function confusionMatrix({ gold, predicted, classes, items }: Predictions
  * https://scikit-learn.org/stable/modules/generated/sklearn.metrics.precision_recall_fscore_support.html
  * @throws InputError without items
  */
-export function classificationScores(predictions: Predictions): ClassificationScores {
+export function classificationScores(predictions: Predictions) {
   const { classes } = predictions;
   const counts = scoredCounts(predictions);
   const perClass: ClassScores[] = [];
@@ -79,6 +68,7 @@ export function classificationScores(predictions: Predictions): ClassificationSc
     microF1: ratio(2 * correct, items - unparsed + items),
     perClass,
     items,
+    /** Items with a prediction of −1: a miss of their gold class, but a false alarm of no class. */
     unparsed,
   };
 }

@@ -18,21 +18,12 @@ export function earlyRate(decisions: Decisions): number {
   return meanOver(decisions, (used, posts) => used / posts);
 }
 
-/** The delay of an agent's decisions. */
-interface Delay {
-  /** Mean number of posts after the claim. */
-  readonly posts: number;
-  /** Mean over the threads with known times; null without any. */
-  readonly hours: number | null;
-  readonly threadsWithHours: number;
-}
-
 /**
- * The mean delay in posts and in hours.
+ * The mean delay in posts after the claim, and in hours over the threads with known times; null without any.
  * @param options.hours [threads]: from the claim to the post of the decision; null if a time is unknown
  * @throws InputError without threads
  */
-export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours: readonly (number | null)[] }): Delay {
+export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours: readonly (number | null)[] }) {
   const posts = meanOver(decisions, (used) => used - 1);
   let sum = 0;
   let threadsWithHours = 0;

@@ -62,18 +62,8 @@ export function erde(
   return sum / items.length;
 }
 
-/** Rates of the alerts. */
-interface AlertRates {
-  /** Share of alerts that are true; 0 without an alert. */
-  readonly precision: number;
-  /** Share of positives with an alert; 0 without a positive. */
-  readonly recall: number;
-  readonly f1: number;
-  readonly perThousandThreads: number;
-}
-
-/** @throws InputError without threads */
-export function alertRates(decisions: AlertDecisions): AlertRates {
+/** Rates of the alerts. @throws InputError without threads */
+export function alertRates(decisions: AlertDecisions) {
   const { alerted, positive } = decisions;
   const items = itemsOf(decisions);
   let [alerts, positives, hits] = [0, 0, 0];
@@ -84,7 +74,9 @@ export function alertRates(decisions: AlertDecisions): AlertRates {
   }
   const ratio = (part: number, whole: number) => (whole === 0 ? 0 : part / whole);
   return {
+    /** Share of alerts that are true; 0 without an alert. */
     precision: ratio(hits, alerts),
+    /** Share of positives with an alert; 0 without a positive. */
     recall: ratio(hits, positives),
     f1: ratio(2 * hits, alerts + positives),
     perThousandThreads: (1000 * alerts) / items.length,

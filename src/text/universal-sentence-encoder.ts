@@ -64,7 +64,12 @@ export async function createUniversalSentenceEncoder(
   options: z.input<typeof universalSentenceEncoderOptionsSchema> = {},
 ): Promise<Encoder> {
   const { model: folder, maxTokens, batchSize } = universalSentenceEncoderOptionsSchema.parse(options);
-  const files = await readModel(folder === null ? installedFolder() : resolve(folder));
+  const place = folder === null ? installedWeights() : resolve(folder);
+  if (place === null)
+    throw new InputError(
+      `the weights of the Universal Sentence Encoder are not installed; run \`${installCommand}\`, or give their folder as model`,
+    );
+  const files = await readModel(place);
   const tokenize = await sentencePieces(files.vocabulary);
   const model = await onBackend('wasm', () => loadModel(files));
 
@@ -89,14 +94,6 @@ export async function createUniversalSentenceEncoder(
         return encodeByLength(tokens, { dimensions, batchSize, encodeBatch });
       }),
   };
-}
-
-function installedFolder(): string {
-  const folder = installedWeights();
-  if (folder !== null) return folder;
-  throw new InputError(
-    `the weights of the Universal Sentence Encoder are not installed; run \`${installCommand}\`, or give their folder as model`,
-  );
 }
 
 interface ModelFiles extends z.infer<typeof modelSchema> {

@@ -8,7 +8,7 @@ import { jsonLinesOf, wholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 import { assembleThread, claimFirst } from './assemble-thread.ts';
-import { namesIn } from './foreign-files.ts';
+import { filesBelow } from './foreign-files.ts';
 import { type ImportContext, type Importer, unexpected } from './importer.ts';
 import { foreignTime } from './read-time.ts';
 import { zippedFiles } from './zip-archive.ts';
@@ -154,7 +154,9 @@ async function parseConversations({ place, read }: CorpusFile) {
 /** The corpus of a folder or archive, or those of its subfolders. */
 async function corporaAt(path: string): Promise<Corpus[]> {
   const isFolder = (await stat(path)).isDirectory();
-  const files = isFolder ? await filesOfFolder(path) : await filesOfArchive(path);
+  const files = isFolder
+    ? (await filesBelow([path])).map((place) => ({ place, read: () => createReadStream(place) }))
+    : await filesOfArchive(path);
   const named = (name: string) => files.filter(({ place }) => basename(place) === name);
   const corpora = named('utterances.jsonl').map((utterances) => ({
     utterances,
@@ -163,17 +165,6 @@ async function corporaAt(path: string): Promise<Corpus[]> {
   }));
   if (corpora.length > 0) return corpora;
   throw unexpected(convokitImporter, `${path} has no utterances.jsonl`);
-}
-
-async function filesOfFolder(path: string): Promise<CorpusFile[]> {
-  const names = await namesIn(path);
-  const below = await Promise.all(
-    names.map(async (name) => (await namesIn(join(path, name))).map((inner) => join(name, inner))),
-  );
-  return [...names, ...below.flat()].map((name) => {
-    const place = join(path, name);
-    return { place, read: () => createReadStream(place) };
-  });
 }
 
 async function filesOfArchive(path: string): Promise<CorpusFile[]> {

@@ -1,6 +1,7 @@
 import { quoted } from '../../shell-words.ts';
 import { mostClasses } from '../classes-of-labels.ts';
 import { foldedName } from '../folded-name.ts';
+import { groupBy } from '../group-by.ts';
 import type { Thread } from '../thread.ts';
 
 /** A limit, because a label of free texts would fill the memory. */
@@ -27,7 +28,7 @@ export function labelValueCounts({ takesMap }: { takesMap: boolean }) {
         const tooMany = `${label} has ${count} different values, such as ${few.join(', ')}: a task has 2 to ${mostClasses} classes${takesMap ? ', so put some together with --label-map, or take another column' : ''}`;
         return [
           ...(words.size > mostClasses ? [tooMany] : []),
-          ...lookAlikes(words).map(alikeText(label, { takesMap })),
+          ...lookAlikes(words).map((forms) => alikeText(label, forms, { takesMap })),
         ];
       });
     },
@@ -36,22 +37,16 @@ export function labelValueCounts({ takesMap }: { takesMap: boolean }) {
 
 /** Values that differ only in case or invisible characters. */
 export function lookAlikes(values: Iterable<string>): string[][] {
-  const byLook = new Map<string, string[]>();
-  for (const value of values) {
-    const look = foldedName(value).toLowerCase();
-    byLook.set(look, [...(byLook.get(look) ?? []), value]);
-  }
+  const byLook = groupBy(values, (value) => foldedName(value).toLowerCase());
   return [...byLook.values()].filter(({ length }) => length > 1);
 }
 
-function alikeText(label: string, { takesMap }: { takesMap: boolean }): (forms: readonly string[]) => string {
-  return (forms) => {
-    const areCases = new Set(forms.map(foldedName)).size === forms.length;
-    const shown = forms.map((form) => (areCases ? JSON.stringify(form) : inAscii(form)));
-    const [first] = forms;
-    const advice = takesMap && areCases ? `; --label-map ${quoted(`${first}=${first}`)} makes them one` : '';
-    return `${label} has the values ${shown.join(' and ')}, which differ only in ${areCases ? 'case' : 'characters that look the same'} and are different classes${advice}`;
-  };
+function alikeText(label: string, forms: readonly string[], { takesMap }: { takesMap: boolean }): string {
+  const areCases = new Set(forms.map(foldedName)).size === forms.length;
+  const shown = forms.map((form) => (areCases ? JSON.stringify(form) : inAscii(form)));
+  const [first] = forms;
+  const advice = takesMap && areCases ? `; --label-map ${quoted(`${first}=${first}`)} makes them one` : '';
+  return `${label} has the values ${shown.join(' and ')}, which differ only in ${areCases ? 'case' : 'characters that look the same'} and are different classes${advice}`;
 }
 
 function inAscii(text: string): string {

@@ -16,11 +16,18 @@ import { filesBelow } from './foreign-files.ts';
 import { type Importer, unexpected } from './importer.ts';
 import { snowflakeTime } from './read-time.ts';
 
+/** By the codes that the patterns of the label files allow. */
 const veracityOfCode: Readonly<Record<string, Thread['veracity']>> = {
-  ...{ TR: 'true', FR: 'false', UR: 'unverified', NR: 'non-rumor' },
+  TR: 'true',
+  FR: 'false',
+  UR: 'unverified',
+  NR: 'non-rumor',
 };
 const stanceOfCode: Readonly<Record<string, Post['stance']>> = {
-  ...{ S: 'support', D: 'deny', Q: 'query', C: 'comment' },
+  S: 'support',
+  D: 'deny',
+  Q: 'query',
+  C: 'comment',
 };
 
 /** Claims with their veracity and posts with their stance. The head of this file describes the layout. */

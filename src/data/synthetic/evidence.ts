@@ -45,11 +45,6 @@ export function addEvidence(
     : { ...counts, posts, isQuick, lateMargin: counts.lateMargin + rumor - nonRumor };
 }
 
-/** One of the eight kinds of thread with its posterior probability. */
-interface Hypothesis extends ThreadKind {
-  readonly probability: number;
-}
-
 /** The hidden properties of a thread. */
 export interface ThreadKind {
   readonly rumor: boolean;
@@ -58,8 +53,8 @@ export interface ThreadKind {
   readonly slow: boolean;
 }
 
-/** Bayes' rule; posts are independent given the kind of thread. */
-function hypotheses(counts: EvidenceCounts, model: SyntheticModel): Hypothesis[] {
+/** The eight kinds of thread with their posterior probabilities: posts are independent given the kind. */
+function hypotheses(counts: EvidenceCounts, model: SyntheticModel): (ThreadKind & { probability: number })[] {
   const halfLogOdds = Math.log(model.lateAccuracy / (1 - model.lateAccuracy)) / 2;
   const kinds = [true, false].flatMap((rumor) =>
     [true, false].flatMap((misleading) => [true, false].map((slow): ThreadKind => ({ rumor, misleading, slow }))),

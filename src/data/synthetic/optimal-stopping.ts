@@ -32,19 +32,9 @@ const costSchema = z.object({
 });
 
 /** A rule that decides from the posts so far. */
-export interface StoppingRule {
+interface StoppingRule {
   /** Whether to stop after these posts, and P(rumor | these posts). */
   decide(evidence: readonly SyntheticEvidence[]): { stop: boolean; rumorProbability: number };
-}
-
-/** The best rule and its expectations over the stream's threads. */
-export interface OptimalStopping {
-  readonly rule: StoppingRule;
-  readonly expectedReward: number;
-  readonly accuracy: number;
-  readonly meanPosts: number;
-  /** ER: the mean of posts used / posts in the thread. */
-  readonly earlyRate: number;
 }
 
 interface StoppingNode {
@@ -56,10 +46,11 @@ interface StoppingNode {
 }
 
 /**
- * Computes the best rule of a stream exactly. `rule.decide` then decides about any prefix of such a stream.
+ * Computes the best rule of a stream exactly, and its expectations over the stream's threads. `rule.decide` then decides
+ * about any prefix of such a stream.
  * @throws InputError for a negative cost or invalid options
  */
-export function optimalStopping(options: SyntheticOptions & z.input<typeof costSchema>): OptimalStopping {
+export function optimalStopping(options: SyntheticOptions & z.input<typeof costSchema>) {
   const { delayCostPerPost, delayCostPerThread, ...stream } = options;
   const costs = parseItem(costSchema, { value: { delayCostPerPost, delayCostPerThread }, place: 'optimal stopping' });
   const model = syntheticModel(stream);
@@ -85,6 +76,7 @@ export function optimalStopping(options: SyntheticOptions & z.input<typeof costS
   const start = nextEvidence(noEvidence, model);
   const reached = new Map<StoppingNode, number>();
   for (const node of first.values()) reached.set(node, start[firstEvidence(node.counts, model)]);
+  // ER, `earlyRate`, is the mean of posts used / posts in the thread.
   const outcome = { expectedReward: 0, accuracy: 0, meanPosts: 0, earlyRate: 0 };
   for (const [node, probability] of reached) outcome.expectedReward += probability * node.value;
   // A Map also visits entries added during the loop, and each layer is complete before the next is reached.

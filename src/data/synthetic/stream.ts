@@ -15,12 +15,7 @@ import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, synthe
 import { composePost, stories } from './words.ts';
 
 export { bayesPosterior, evidenceOf, type SyntheticEvidence } from './evidence.ts';
-export {
-  applyStoppingRule,
-  type OptimalStopping,
-  optimalStopping,
-  type StoppingRule,
-} from './optimal-stopping.ts';
+export { applyStoppingRule, optimalStopping } from './optimal-stopping.ts';
 export { type SyntheticOptions, syntheticOptionsSchema } from './options.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import { jsonLinesOf, linesOf, readLines, readWholeText } from '../../../src/data/text-lines.ts';
+import { jsonLinesOf, readLines, readWholeText } from '../../../src/data/text-lines.ts';
 import { loadThreads, threadsOfStream } from '../../../src/data/thread-file.ts';
 import { collect, makeThread, temporaryFolder } from './fixtures.ts';
 
@@ -41,7 +41,8 @@ describe('lines of JSON', () => {
   });
 
   it('keep a carriage return in other files', async () => {
-    const lines = await collect(linesOf(chunks('a\rb\nc', 2), { path: 'a' }));
+    const folder = temporaryFolder({ 'a.txt': 'a\rb\nc' });
+    const lines = await collect(readLines(`${folder}/a.txt`));
     expect(lines.map((line) => line.text)).toEqual(['a\rb', 'c']);
   });
 });
@@ -80,9 +81,10 @@ describe('a line above the limit', () => {
       break;
     }
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(400 * 2 ** 20);
-    await expect(
-      collect(linesOf(chunks('short\na line that is longer', 4), { path: 'a.txt', mostBytes: 10 })),
-    ).rejects.toThrow(/^a\.txt:2: the line has more than \S+ MB/);
+    const folder = temporaryFolder({ 'a.txt': 'short\na line that is longer' });
+    await expect(collect(readLines(`${folder}/a.txt`, { mostBytes: 10 }))).rejects.toThrow(
+      /a\.txt:2: the line has more than \S+ MB/,
+    );
   });
 
   it('may have the limit that is given', async () => {

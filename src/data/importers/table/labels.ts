@@ -57,8 +57,18 @@ function withoutGap(value: string): string {
 
 /** The rumor label of a word in lower case. */
 const rumorWords: Readonly<Record<string, boolean>> = {
-  ...{ rumor: true, rumour: true, 1: true, true: true, yes: true },
-  ...{ 'non-rumor': false, 'non-rumour': false, nonrumor: false, nonrumour: false, 0: false, false: false, no: false },
+  rumor: true,
+  rumour: true,
+  1: true,
+  true: true,
+  yes: true,
+  'non-rumor': false,
+  'non-rumour': false,
+  nonrumor: false,
+  nonrumour: false,
+  0: false,
+  false: false,
+  no: false,
 };
 
 /** Whether these values are labels of the rumor task, by their words alone: 1 and true may mean anything. */
