@@ -10,7 +10,7 @@ import { createWriteStream, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
-import { openRunOf } from '../experiments/run/open-run-of.ts';
+import { openAgentRun } from '../experiments/run/kind-of-run.ts';
 import { readParts } from '../experiments/run/parts-file.ts';
 import { calibrationThreads } from '../experiments/stop-agent/calibration-threads.ts';
 import { openPolicy } from '../experiments/stop-agent/policy/policy-folder.ts';
@@ -36,7 +36,7 @@ for await (const thread of readThreads(path)) if (event === undefined || thread.
 
 for (const folder of runs) {
   const policy = await openPolicy(folder);
-  const { demonstrations = [], environment = [] } = readParts(openRunOf(folder, 'stop-agent'));
+  const { demonstrations = [], environment = [] } = readParts(openAgentRun(folder));
   const learntFrom = new Set([...demonstrations, ...environment].map(({ identity }) => identity));
   const [familiar, fresh]: [Thread[], Thread[]] = [[], []];
   for (const thread of all) ((await policy.isFamiliar(thread)) ? familiar : fresh).push(thread);

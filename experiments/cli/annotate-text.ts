@@ -4,9 +4,9 @@ import { usageSummary } from '../../experts/llm/cost/usage.ts';
 import { InputError } from '../../src/errors.ts';
 import { openJudge } from '../judging/judge.ts';
 import { judgeText } from '../judging/judge-text.ts';
-import { type BudgetFlags, budgetOf, maxWaitMsOf } from './budget-options.ts';
 import { judgementOf } from './print-annotated.ts';
 import { watched } from './progress.ts';
+import { type BudgetFlags, budgetOf, maxWaitMsOf } from './shared-options.ts';
 import { hasScreen, printResult, type Terminal } from './terminal.ts';
 
 /** Judges the text of standard input, and prints the label, the reason and what that took. */

@@ -1,13 +1,21 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { Command } from '@commander-js/extra-typings';
 import type { AnnotateProgress } from '../../experts/asking/annotation-tally.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
-import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
-import { answeringWords, answerLinesOption, jobsFor } from './jobs.ts';
-import { amount, type OptionsOf, positiveInteger, refuseOptions } from './option-values.ts';
+import { amount, type OptionsOf, optionValue, positiveInteger, refuseOptions } from './option-values.ts';
+import {
+  answeringWords,
+  answerLinesOption,
+  budgetOf,
+  budgetOptions,
+  jobsFor,
+  maxWaitMsOf,
+  maxWaitOption,
+  unreadableOptions,
+} from './shared-options.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface AnnotateCommandOptions extends Flags {
@@ -160,16 +168,8 @@ function stoppedAt(
   return `stopped with ${counts.cached + counts.asked} of ${counts.total} prefixes judged, all kept in ${store}`;
 }
 
-function schedule(text: string): PrefixSchedule {
-  const [name, value] = text.split(':', 2);
-  const number = value === undefined ? undefined : Number(value);
-  const parsed = prefixScheduleSchema.safeParse({
-    name,
-    ...(number !== undefined && { [name === 'step' ? 'posts' : 'factor']: number }),
-  });
-  if (!parsed.success || value === '')
-    throw new InvalidArgumentError(
-      'Write it as every, step:5 (1 post, then every fifth) or geometric:1.5 (longer by half each time).',
-    );
-  return parsed.data;
-}
+const schedule = optionValue((text): PrefixSchedule | null => {
+  const [, name, value] = /^([^:]*)(?::(.+))?$/.exec(text) ?? [];
+  const number = value === undefined ? {} : { [name === 'step' ? 'posts' : 'factor']: Number(value) };
+  return prefixScheduleSchema.safeParse({ name, ...number }).data ?? null;
+}, 'Write it as every, step:5 (1 post, then every fifth) or geometric:1.5 (longer by half each time).');

@@ -6,7 +6,7 @@ import { kindOf } from '../kinds/kinds.ts';
 import { type ComparedPlace, comparisonPage, differencesTable } from '../report/page/comparison-page.ts';
 import { type Block, screenText } from '../report/report.ts';
 import { firstRunIn } from '../run/compare-systems.ts';
-import { kindOfRun } from '../run/open-run-of.ts';
+import { kindOfRun } from '../run/kind-of-run.ts';
 import { commandLineOf, seed } from './option-values.ts';
 import { printResult, proseWidth, type Terminal } from './terminal.ts';
 

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { Command, Option } from '@commander-js/extra-typings';
 import { type TableField, tableFields } from '../../src/data/field-names.ts';
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
 import type { TableImportOptions } from '../../src/data/importers/table/columns.ts';
@@ -6,7 +6,7 @@ import { optionOf, type TableColumns } from '../../src/data/importers/table/colu
 import { isLabelled, type Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { present } from '../../src/present.ts';
-import { maxLineOption } from './max-line-option.ts';
+import { collect, optionValue } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -17,7 +17,6 @@ interface Options extends Partial<Record<TableField, string>> {
   quote?: string;
   null: string[];
   encoding?: string;
-  maxLineMb?: number;
   out: string;
   sort?: true;
   texts?: string;
@@ -42,7 +41,7 @@ export function dataImportCommand(terminal: Terminal) {
     .option(
       '--null <word>',
       'tables, convokit, articles: a word that means nothing, such as NA, beside empty cells and \\N; repeatable',
-      (word, words: string[]) => [...words, word],
+      collect,
       [],
     )
     .addOption(new Option('--date-order <order>', 'tables: how to read 03/04/2024').choices(['dmy', 'mdy']))
@@ -52,7 +51,6 @@ export function dataImportCommand(terminal: Terminal) {
     )
     .option('--delimiter <character>', 'csv: between the fields (default: found from the header)')
     .option('--quote <character>', 'csv: around fields with delimiters or line breaks, or none (default: ")')
-    .addOption(maxLineOption)
     .option('--skip-invalid', 'leave bad items out, count them and go on')
     .option('--json', 'print the summary as JSON')
     .addHelpText('after', helpAfter);
@@ -81,7 +79,6 @@ async function importToFile(
     label: isNamed ? options.label?.split(',') : undefined,
     encoding: options.encoding,
     nulls: options.null.length === 0 ? undefined : options.null,
-    mostBytes: options.maxLineMb,
     now: new Date(),
     skipInvalid: options.skipInvalid,
     table: tableOptions(isNamed ? { ...options, label: undefined } : options),
@@ -131,15 +128,11 @@ function tableOptions({ labelMap, dateOrder, delimiter, quote, ...options }: Opt
   return isGiven ? { columns, labelMap, dateOrder, delimiter, quote } : undefined;
 }
 
-function addLabel(text: string, labels: Record<string, string>): Record<string, string> {
-  const place = text.lastIndexOf('=');
-  if (place < 1 || place === text.length - 1) throw new InvalidArgumentError('Write it as fake=rumor.');
-  const value = text.slice(0, place);
-  const [earlier] = Object.entries(labels).find(([other]) => other.toLowerCase() === value.toLowerCase()) ?? [];
-  if (earlier !== undefined)
-    throw new InvalidArgumentError(`${earlier} stands for ${labels[earlier]} already; a value has one label.`);
-  return { ...labels, [value]: text.slice(place + 1) };
-}
+const addLabel = optionValue((text, labels: Record<string, string>) => {
+  const [, value, label] = /^(.+)=(.+)$/s.exec(text) ?? [];
+  const isTaken = Object.keys(labels).some((other) => other.toLowerCase() === value?.toLowerCase());
+  return value === undefined || isTaken ? null : { ...labels, [value]: label };
+}, 'Write it as fake=rumor, each value once.');
 
 /** Threads that were read, and those that lack something. */
 const emptyTally = { threads: 0, posts: 0, unlabelled: 0, untimed: 0, partlyTimed: 0 };

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { Command } from '@commander-js/extra-typings';
 import { taskIn } from '../../src/data/classes-of-labels.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { type PartSize, splitThreads } from '../../src/data/split.ts';
@@ -7,7 +7,7 @@ import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { terminalTable } from '../report/table.ts';
-import { type OptionsOf, seed } from './option-values.ts';
+import { type OptionsOf, optionValue, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -92,21 +92,19 @@ function countLabels(threads: readonly ThreadFacts[], of: LabelOf): Record<strin
   return Object.fromEntries(Array.from(byLabel, ([label, { length }]) => [label, length]));
 }
 
-function addPart(text: string, parts: Record<string, PartSize>): Record<string, PartSize> {
-  const { name, value } = nameAndValue(text, 'train=0.8 or test=rest');
-  if (Object.hasOwn(parts, name)) throw new InvalidArgumentError(`The part ${name} is given twice.`);
-  if (value !== 'rest' && !(Number(value) > 0))
-    throw new InvalidArgumentError('The size must be a count such as 100, a share such as 0.2, or rest.');
-  return { ...parts, [name]: value === 'rest' ? value : Number(value) };
-}
+const addPart = optionValue((text, parts: Record<string, PartSize>) => {
+  const [name, value] = nameAndValue(text);
+  const size: PartSize = value === 'rest' ? value : Number(value);
+  if (name === '' || Object.hasOwn(parts, name) || !(size === 'rest' || size > 0)) return null;
+  return { ...parts, [name]: size };
+}, 'Write it as train=100 (a count), train=0.2 (a share) or test=rest, each part once.');
 
-function addHoldOut(text: string, parts: Record<string, string[]>): Record<string, string[]> {
-  const { name, value } = nameAndValue(text, 'test=ferguson,sydneysiege');
-  return { ...parts, [name]: [...(entryOf(parts, name) ?? []), ...value.split(',')] };
-}
+const addHoldOut = optionValue((text, parts: Record<string, string[]>) => {
+  const [name, value] = nameAndValue(text);
+  return name === '' ? null : { ...parts, [name]: [...(entryOf(parts, name) ?? []), ...value.split(',')] };
+}, 'Write it as test=ferguson,sydneysiege.');
 
-function nameAndValue(text: string, example: string): { name: string; value: string } {
-  const match = text.match(/^([\w.-]+)=(.+)$/);
-  if (match === null) throw new InvalidArgumentError(`Write it as ${example}.`);
-  return { name: match[1], value: match[2] };
+function nameAndValue(text: string): [name: string, value: string] {
+  const [, name = '', value = ''] = /^([\w.-]+)=(.+)$/.exec(text) ?? [];
+  return [name, value];
 }

@@ -1,5 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { Command } from '@commander-js/extra-typings';
+import { Command, Option } from '@commander-js/extra-typings';
 import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
@@ -9,16 +9,16 @@ import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { shareWork } from '../run/line-processes.ts';
 import type { ThreadDecision } from '../stop-agent/decide.ts';
 import type { OpenedPolicy } from '../stop-agent/policy/policy-folder.ts';
+import { type OptionsOf, positiveInteger } from './option-values.ts';
 import {
   auditOptions,
   budgetOf,
   budgetOptions,
+  jobsFor,
   maxWaitMsOf,
   maxWaitOption,
   unreadableOptions,
-} from './budget-options.ts';
-import { jobsFor } from './jobs.ts';
-import { type OptionsOf, positiveInteger } from './option-values.ts';
+} from './shared-options.ts';
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal) {
@@ -50,10 +50,13 @@ function decideOptions() {
     .addOption(auditOptions.file)
     .addOption(auditOptions.seed)
     .addOption(auditOptions.queries)
-    .option(
-      '--jobs <count>',
-      'processes that decide threads (default: one for each core where the file is large, and no language model is queried); the output is the same with any number',
-      positiveInteger,
+    .addOption(
+      new Option(
+        '--jobs <count>',
+        'processes that decide threads (default: one for each core where the file is large, or one with --detector or --audit, whose queries one process counts); the output is the same with any number',
+      )
+        .argParser(positiveInteger)
+        .conflicts(['detector', 'audit']),
     )
     .addHelpText(
       'after',
@@ -89,7 +92,8 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     import('../stop-agent/decide.ts'),
     import('../../checkpoints/policy/out-of-distribution.ts'),
   ]);
-  const jobs = processesFor(path, options);
+  const isCounted = options.detector !== undefined || options.audit !== undefined;
+  const jobs = isCounted ? 1 : jobsFor(path, { ...options, bytesEach: bytesWorthAProcess });
   const judge = await judgeOf(options, context);
   try {
     const policy = await openPolicy(options.policy, { judge });
@@ -207,16 +211,6 @@ function tallyOf(
 }
 
 const bytesWorthAProcess = 2e6;
-
-/** @throws InputError for --jobs if one process has to count the queries */
-function processesFor(path: string | null, options: DecideOptions): number {
-  const { jobs, detector, audit } = options;
-  for (const [name, value] of Object.entries({ '--detector': detector, '--audit': audit }))
-    if (value !== undefined && jobs !== undefined)
-      throw new InputError(`--jobs does not go with ${name}, whose queries one process counts; leave one of them out`);
-  const isCounted = detector !== undefined || audit !== undefined;
-  return isCounted ? 1 : jobsFor(path, { ...options, bytesEach: bytesWorthAProcess });
-}
 
 /** The command that decides threads of its standard input with this policy. */
 function wordsOf({ policy }: DecideOptions): string[] {

@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { Command, Option } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
-import { budgetOf, budgetOptions, maxWaitOption, unreadableOptions } from './budget-options.ts';
-import { collect, commandLineOf, type OptionsOf, positiveInteger, seed } from './option-values.ts';
+import { collect, commandLineOf, list, type OptionsOf, optionValue, positiveInteger, seed } from './option-values.ts';
+import { budgetOf, budgetOptions, maxWaitOption, unreadableOptions } from './shared-options.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function detectCommand(terminal: Terminal) {
@@ -36,8 +36,17 @@ function detectOptions() {
         'maxUnreadable',
       ]),
     )
-    .option('--task <name>', 'with --train: which label is decided; that of most threads unless given')
-    .option('--set <path=value>', 'with --train: an option of the local detector; may be repeated', collect, [])
+    .addOption(
+      new Option('--task <name>', 'with --train: which label is decided; that of most threads unless given').conflicts(
+        'detector',
+      ),
+    )
+    .addOption(
+      new Option('--set <path=value>', 'with --train: an option of the local detector; may be repeated')
+        .argParser(collect)
+        .default([])
+        .conflicts('detector'),
+    )
     .option(
       '--store <file>',
       'annotation store that keeps the judgements; made when absent (default: that of the runs)',
@@ -79,12 +88,8 @@ Examples:
 }
 
 async function detectIn(path: string, options: Detecting): Promise<void> {
-  const { train, task, set, detector } = options;
+  const { train, detector } = options;
   if (train) return detectTrain(path, options);
-  const [needless] = [task === undefined ? '' : `--task ${task}`, ...set.map((each) => `--set ${each}`)].filter(
-    Boolean,
-  );
-  if (needless !== undefined) throw new InputError(`${needless} is for --train; a detector that exists has its own`);
   if (detector === undefined)
     throw new InputError(
       'no detector is named; give --detector <file>, or --train to test the local one on these labels',
@@ -156,12 +161,11 @@ function nameFor(path: string): string {
     .replaceAll(/[^\w.-]+/g, '-')}`;
 }
 
-function replies(text: string): Replies[] {
-  const counts = text.split(',').map((part) => part.trim());
-  if (!counts.every((part) => part === 'all' || /^\d+$/.test(part)))
-    throw new InvalidArgumentError('Write it as 0,10,20,all: numbers of replies, all for whole threads.');
+const replies = optionValue((text): Replies[] | null => {
+  const counts = list(text);
+  if (!counts.every((part) => part === 'all' || /^\d+$/.test(part))) return null;
   return counts.map((part) => (part === 'all' ? part : Number(part)));
-}
+}, 'Write it as 0,10,20,all: numbers of replies, all for whole threads.');
 
 const whatToDo =
   'label more threads, above all of the rarer labels, or try a sentence encoder (docs/how-to/choose-an-encoder.md)';

@@ -1,13 +1,11 @@
 import { Command } from '@commander-js/extra-typings';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { kindOf } from '../kinds/kinds.ts';
-import { kindOfRun } from '../run/open-run-of.ts';
+import { terminalTable } from '../report/table.ts';
 import type { Terminal } from './terminal.ts';
 
 export function evaluateCommand(terminal: Terminal) {
   return new Command('evaluate')
-    .description('Test the agent or the selector of a run on another data set.')
+    .description('Test the agent of a run on another data set.')
     .argument('<run>', 'run directory, such as runs/quickstart/one-query/seed-1')
     .requiredOption('--data <path>', 'thread file; every labelled thread of it is tested that is new to the run')
     .option('--detector <run>', 'judge with the detector of this other run: the agent alone is carried over')
@@ -19,22 +17,29 @@ export function evaluateCommand(terminal: Terminal) {
     .addHelpText(
       'after',
       `
-An agent stands beside the rules, a selector beside its task models alone. Threads that the run (or that of --detector) was
-trained on are left out, known by their id and claim.
+The agent stands beside the rules. Threads that the run (or that of --detector) was trained on are left out, known by their id
+and claim. Selectors and detectors are tested on other data by their experiments (data.tests, data.threads).
 
 Examples:
   earshot evaluate runs/quickstart/one-query/seed-1 --data other-threads.jsonl
   earshot evaluate runs/weibo/one-query/seed-1 --data covid.jsonl --detector runs/covid/one-query/seed-1`,
     )
     .action(async (run, options) => {
-      const { data, detector, runs, skipInvalid = false, includeTrained = false, out, json } = options;
-      const { watched } = await import('./progress.ts');
-      const kind = await kindOf(kindOfRun(RunDirectory.open(run)), run);
-      const evaluated = await watched(run, terminal, (context) =>
-        kind.evaluate({ run, data, detector, runs, skipInvalid, includeTrained, context }),
+      const { data, detector, skipInvalid = false, includeTrained = false, out, json } = options;
+      const [{ evaluateRun }, { scoresJson }, { evaluationTable }, { watched }] = await Promise.all([
+        import('../stop-agent/evaluate-run.ts'),
+        import('../stop-agent/metrics.ts'),
+        import('../stop-agent/report/systems-table.ts'),
+        import('./progress.ts'),
+      ]);
+      const { systems, ...counts } = await watched(run, terminal, (context) =>
+        evaluateRun({ ...options, run, skipInvalid, includeTrained, context }),
       );
-      const scores = `${JSON.stringify({ run, data, detector, ...evaluated.scores }, null, 2)}\n`;
-      terminal.stdout.write(json ? scores : evaluated.text);
+      const value = { run, data, detector, systems: systems.map(scoresJson), ...counts };
+      const scores = `${JSON.stringify(value, null, 2)}\n`;
+      const judged = detector === undefined ? '' : `, judged by the detector of ${detector}`;
+      const heading = `${counts.threads} threads of ${data}${judged}; 95% intervals by bootstrap over threads`;
+      terminal.stdout.write(json ? scores : `${heading}\n\n${terminalTable(evaluationTable(systems))}\n`);
       if (out === undefined) return;
       writeFileAtomically(out, scores);
       terminal.stderr.write(`\nScores: ${out}\n`);

@@ -19,7 +19,8 @@ export function exportCommand(terminal: Terminal) {
       'after',
       `
 The copy decides its golden threads again, and its ONNX file is run on their states. A few test threads of the run, with their texts,
-are part of the policy. A selector is applied with \`earshot select\`, not exported.
+are part of the policy. What a selector retained is in the
+\`last-selection.jsonl\` of its run.
 
 Examples:
   earshot export runs/quickstart/one-query/seed-1 --out policy

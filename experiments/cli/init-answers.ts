@@ -9,7 +9,7 @@ import type { DetectorFile } from '../config/detector-file.ts';
 import { type Goal, goals } from '../init/experiment-text.ts';
 import type { FoundEncoder } from '../init/found-encoders.ts';
 import { fittingParts, type foundIn } from '../init/found-threads.ts';
-import { percentage } from './option-values.ts';
+import { shareOf } from './option-values.ts';
 import type { Ask } from './questions.ts';
 
 interface GivenAnswers {
@@ -139,15 +139,11 @@ async function chosenGoal(
         'A policy that stops early may predict something else than it would at the end of the thread. This is the largest share of threads in which that may happen; it holds with 90% confidence. More is earlier. Write other for an agent without a guarantee: one that saves queries, or is chosen by macro-F1 and delay.',
       check(text) {
         if (isOpen && text === 'other') return;
-        try {
-          percentage(text);
-        } catch (error) {
-          throw new InputError(`${JSON.stringify(text)} is no share; give one such as 5%`, { cause: error });
-        }
+        if (shareOf(text) === null) throw new InputError(`${JSON.stringify(text)} is no share; give one such as 5%`);
       },
     },
   );
-  if (answer !== 'other') return { goal: 'guarantee', level: percentage(answer) };
+  if (answer !== 'other') return { goal: 'guarantee', level: shareOf(answer) ?? usualLevel };
   const choices = Object.keys(goals).filter((name) => name !== 'guarantee');
   const other = await ask('What the agent is for', {
     ...{ choices, meanings: goals, fallback: 'best-f1' },

@@ -10,8 +10,8 @@ import { fewestLabelled } from '../init/found-threads.ts';
 import type { LabelFormat } from '../labelling/label-elsewhere.ts';
 import type { Labelling } from '../labelling/labelling.ts';
 import { wrapped } from '../report/terminal-text.ts';
-import { answeringWords, answerLinesOption } from './jobs.ts';
-import { type OptionsOf, port, positiveInteger, seed } from './option-values.ts';
+import { list, type OptionsOf, optionValue, port, positiveInteger, seed } from './option-values.ts';
+import { answeringWords, answerLinesOption } from './shared-options.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 export function labelCommand(terminal: Terminal) {
@@ -25,12 +25,13 @@ function labelOptions() {
     .description('Label threads on a page of this machine: some at random, and those that a detector is least sure of.')
     .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
     .requiredOption('--label <name>', 'the label that is given, such as outcome; or rumor, veracity, rumor-veracity')
+    .option('--classes <names>', 'its classes with commas between them, in the order of the keys; the first time', list)
     .option(
-      '--classes <names>',
-      'its classes with commas between them, in the order of the keys; the first time',
-      names,
+      '--annotator <name>',
+      'who labels; several people may label one file at once, each by a name',
+      annotator,
+      'me',
     )
-    .option('--annotator <name>', 'who labels; several people may label one file at once, each by a name', 'me')
     .option('--labels <file>', 'file that the answers are added to (default: <threads>.<label>.labels.jsonl)')
     .option('-o, --out <file>', 'thread file with the labels, for other commands (default: <threads>.labelled.jsonl)')
     .addOption(
@@ -71,14 +72,11 @@ Examples:
     );
 }
 
-function names(text: string): string[] {
-  return text.split(',').map((name) => name.trim());
-}
+const annotator = optionValue((name) => (name.trim() === '' ? null : name), 'It must be the name of whoever labels.');
 
 async function labelThreads(path: string, options: LabelOptions): Promise<void> {
   const { terminal, label, classes, annotator, strategy } = options;
   const { stderr } = terminal;
-  if (annotator.trim() === '') throw new InputError('--annotator is empty; give the name of whoever labels');
   const formats: readonly LabelFormat[] = ['csv', 'labelStudio', 'argilla', 'doccano'];
   const targets = formats.flatMap((format) => present([options[format]]).map((file) => ({ format, file })));
   if (targets.length !== (options.next === undefined ? 0 : 1))

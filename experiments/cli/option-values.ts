@@ -5,30 +5,45 @@ import { quoted } from '../../src/shell-words.ts';
 /** The options that a command's action receives, from the function that declares them. */
 export type OptionsOf<Declare extends () => { opts(): unknown }> = ReturnType<ReturnType<Declare>['opts']>;
 
+/**
+ * Makes the parser of an option: commander names the option and the text, and then says what is expected.
+ * @param read null for a text that is none; its second argument is what the option held before, where it may be repeated
+ */
+export function optionValue<Value, Earlier>(
+  read: (text: string, earlier: Earlier) => Value | null,
+  expected: string,
+): (text: string, earlier: Earlier) => Value {
+  return (text, earlier) => {
+    const value = read(text, earlier);
+    if (value === null) throw new InvalidArgumentError(expected);
+    return value;
+  };
+}
+
 /** Parses an option that may be repeated. */
 export function collect(value: string, previous: string[]): string[] {
   return [...previous, value];
 }
 
-export function seed(text: string): number {
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
-    throw new InvalidArgumentError('A seed is a whole number from 0 up, such as 1.');
-  return Number(text);
+/** Parses names with commas between them. */
+export function list(text: string): string[] {
+  return text.split(',').map((name) => name.trim());
 }
 
+function numberThat(isValid: (value: number) => boolean, expected: string) {
+  return optionValue((text) => (text.trim() !== '' && isValid(Number(text)) ? Number(text) : null), expected);
+}
+
+function wholeNumberOf(text: string): number | null {
+  return /^\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
+}
+
+export const seed = optionValue(wholeNumberOf, 'A seed is a whole number from 0 up, such as 1.');
 /** Parses a list of seeds. */
-export function seeds(text: string): number[] {
-  return text.split(',').map((part) => seed(part.trim()));
-}
-
-function numberThat(isValid: (value: number) => boolean, message: string) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (text.trim() === '' || !isValid(value)) throw new InvalidArgumentError(message);
-    return value;
-  };
-}
-
+export const seeds = optionValue((text) => {
+  const numbers = list(text).flatMap((part) => wholeNumberOf(part) ?? []);
+  return numbers.length === list(text).length ? numbers : null;
+}, 'Seeds are whole numbers from 0 up, such as 1,2,3.');
 export const positiveInteger = numberThat(
   (value) => Number.isInteger(value) && value >= 1,
   'It must be a whole number above 0.',
@@ -48,20 +63,19 @@ export const properShare = numberThat(
   'It must be a number between 0 and 1, such as 0.05.',
 );
 
-export function percentage(text: string): number {
+/** A share above 0, such as 0.1 or 10%; null for another text. */
+export function shareOf(text: string): number | null {
   const [, number = '', sign] = /^([\d.]+)(%?)$/.exec(text.trim()) ?? [];
   const value = Number(number) / (sign === '%' ? 100 : 1);
-  if (!(number !== '' && value > 0 && value <= 1))
-    throw new InvalidArgumentError('It must be a share above 0, such as 0.1 or 10%.');
-  return value;
+  return number !== '' && value > 0 && value <= 1 ? value : null;
 }
+export const percentage = optionValue(shareOf, 'It must be a share above 0, such as 0.1 or 10%.');
 
 /** Parses `0/10`, the first of ten shares. A missing index is refused: `--shard $UNSET/10` would run the first share everywhere. */
-export function indexOfShares(text: string): { index: number; of: number } {
+export const indexOfShares = optionValue((text) => {
   const [index, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
-  if (!(index < of)) throw new InvalidArgumentError(`${text} is not of the form 0/10; shares are counted from 0.`);
-  return { index, of };
-}
+  return index < of ? { index, of } : null;
+}, 'Write it as 0/10; shares are counted from 0.');
 
 /** `--dry-run` of `dryRun`. */
 export function flagOf(name: string): string {

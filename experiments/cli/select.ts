@@ -9,65 +9,58 @@ import { workContext } from '../../src/work-context.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { terminalTable } from '../report/table.ts';
 import { wrapped } from '../report/terminal-text.ts';
-import type { Count, SelectionSummary } from '../selector/select-items.ts';
-import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
-import { answeringWords, answerLinesOption, jobsFor } from './jobs.ts';
-import { maxLineOption } from './max-line-option.ts';
-import { commandLineOf, type OptionsOf, positiveInteger, seed, share } from './option-values.ts';
-import { printJson, printResult, proseWidth, type Terminal } from './terminal.ts';
+import {
+  collect,
+  commandLineOf,
+  type OptionsOf,
+  optionValue,
+  percentage,
+  positiveInteger,
+  seed,
+} from './option-values.ts';
+import { answeringWords, answerLinesOption, jobsFor } from './shared-options.ts';
+import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function selectCommand(terminal: Terminal) {
-  return selectOptions().action((labels, options) =>
-    /\.(csv|tsv)(\.gz)?$/i.test(labels)
-      ? selectFromTable(labels, { ...options, terminal })
-      : selectOfRun(labels, { ...options, terminal }),
-  );
+  return selectOptions().action((table, options) => select(table, { ...options, terminal }));
 }
 
 type SelectOptions = OptionsOf<typeof selectOptions>;
 
 function selectOptions() {
   return new Command('select')
-    .description('Select the weak labels worth training on: of a table, or those that a run of the selector retains.')
-    .argument('<labels>', 'table of weak labels (.csv or .tsv, plain or .gz), or the run directory of a selector')
-    .requiredOption('--out <file>', 'file to write: .csv for a table, .jsonl for a run; with .gz for gzip')
-    .option('--text <column>', 'table: the text')
-    .option('--label <column>', 'table: the weak label, of any classification task')
-    .option('--about <column>', 'table: what the label is about, such as a target or topic; read with the text')
-    .option('--confidence <column>', 'table: the probability of the weak label, 0 to 1')
-    .option('--gold <column>', 'table: labels by people, where a row has one; 200 of them choose the selector')
+    .description('Select the weak labels of a table that are worth training on.')
+    .argument('<table>', 'table of weak labels, .csv or .tsv, plain or .gz', tableFile)
+    .requiredOption('--out <file>', 'table to write: .csv, or .csv.gz for gzip', writtenTable)
+    .requiredOption('--text <column>', 'the text')
+    .requiredOption('--label <column>', 'the weak label, of any classification task')
+    .option('--about <column>', 'what the label is about, such as a target or topic; read with the text')
+    .option('--confidence <column>', 'the probability of the weak label, 0 to 1')
+    .option('--gold <column>', 'labels by people, where a row has one; 200 of them choose the selector')
     .addOption(
-      new Option('--selector <name>', 'table: by what to select (default: what the gold labels choose)').choices(
+      new Option('--selector <name>', 'by what to select (default: what the gold labels choose)').choices(
         selectorNames,
       ),
     )
     .option(
       '--encoder <encoder>',
-      'table: selectors read its vectors in place of words: universal-sentence-encoder, the folder of a transformer, or options as in an experiment (docs/how-to/choose-an-encoder.md)',
+      'selectors read its vectors in place of words: universal-sentence-encoder, the folder of a transformer, or options as in an experiment (docs/how-to/choose-an-encoder.md)',
     )
-    .option('--share <share>', 'table: how much of every class to select', share, 0.5)
-    .option('--seed <number>', 'table: of folds and random selections', seed, 1)
-    .option('--delimiter <character>', 'table: between the fields (default: found from the header)')
-    .option('--quote <character>', 'table: around fields with delimiters or line breaks, or none (default: ")')
+    .option('--share <share>', 'how much of every class to select', percentage, 0.5)
+    .option('--seed <number>', 'of folds and random selections', seed, 1)
+    .option('--delimiter <character>', 'between the fields (default: found from the header)')
+    .option('--quote <character>', 'around fields with delimiters or line breaks, or none (default: ")')
     .option(
       '--null <word>',
-      'table: a word that means no label, such as NA, beside empty cells and \\N; repeatable',
-      (word, words: string[]) => [...words, word],
+      'a word that means no label, such as NA, beside empty cells and \\N; repeatable',
+      collect,
       [],
     )
-    .option('--encoding <name>', 'table: what it is in, such as gbk (default: UTF-8, or UTF-16 by its mark)')
-    .addOption(maxLineOption)
-    .option('--data <threads>', "run: thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
-    .addOption(new Option('--kind <kind>', 'run: what to write').choices(['posts', 'claims', 'both']).default('both'))
-    .option('--all', 'run: write what was discarded, too, with "retained": false')
+    .option('--encoding <name>', 'what it is in, such as gbk (default: UTF-8, or UTF-16 by its mark)')
     .option('--runs <folder>', 'where the shared cache is', 'runs')
-    .addOption(budgetOptions.requests)
-    .addOption(budgetOptions.tokens)
-    .addOption(budgetOptions.money)
-    .addOption(maxWaitOption)
     .option(
       '--jobs <count>',
-      'table: processes that compare selectors (default: one for each core where the table is large); the output is the same with any number',
+      'processes that compare selectors (default: one for each core where the table is large); the output is the same with any number',
       positiveInteger,
     )
     .addOption(answerLinesOption)
@@ -81,72 +74,27 @@ labels, each selector is compared on held-out gold rows with a random selection 
 result. Everything runs on this machine; no text leaves it. A sentence encoder separates right from wrong labels better than words do.
 The worth of a selection is always measured with a model of words.
 
-A run gives one JSON object per line: for each thread the claim, then its replies in time order:
-  {"kind":"claim","threadId","claim","label","labelledBy","confidence","distribution","explanation","retainProbability","retained","posts"}
-  {"kind":"post","threadId","postId","claim","text","label","confidence","distribution","explanation","retainProbability","retained"}
-The label of a claim is its veracity, that of a post its stance. Claims whose label the selector was given keep it
-(labelledBy: human, confidence 1); distribution is the model's. posts are the ids of the retained replies.
-Nothing is random: the same run and data give the same file. Task models that are language models are queried about every
-reply and claim, except those with an answer in the cache in --runs.
-
 Examples:
   earshot select labels.csv --text tweet --label machine_stance --gold stance --out selected.csv
   earshot select labels.csv --text tweet --about target --label machine_stance --confidence probability --gold stance --share 0.25 --out selected.csv
-  earshot select labels.csv --text tweet --label machine_stance --gold stance --encoder universal-sentence-encoder --out selected.csv
-  earshot select runs/selector-quickstart/agent/seed-1 --out selected.jsonl
-  earshot select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz`,
+  earshot select labels.csv --text tweet --label machine_stance --gold stance --encoder universal-sentence-encoder --out selected.csv`,
     );
 }
 
-async function selectOfRun(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
-  const { out, data = null, all = false, json, terminal } = options;
-  const [{ selectItems }, { watched }] = await Promise.all([
-    import('../selector/select-items.ts'),
-    import('./progress.ts'),
-  ]);
-  const summary = await watched(run, terminal, (context) =>
-    selectItems({
-      ...{ ...options, run, data, all, budget: budgetOf(options) },
-      context: { ...context, maxWaitMs: maxWaitMsOf(options) },
-    }),
-  );
-  printResult(terminal, { json, value: summary, text: `${summaryTable(summary)}\n` });
-  terminal.stderr.write(`\n${summary.lines} items: ${out}\n`);
-}
-
-function summaryTable({ posts, claims }: SelectionSummary): string {
-  const row = (level: string, label: string, { shown, retained }: Count) => [
-    level,
-    label,
-    String(shown),
-    String(retained),
-    shown === 0 ? '–' : (retained / shown).toFixed(3),
-  ];
-  return terminalTable({
-    heading: ['level', 'class', 'shown', 'retained', 'share'],
-    rows: [
-      ...Object.entries(posts.byStance).map(([stance, count]) => row('posts', stance, count)),
-      row('posts', 'all', posts),
-      ...Object.entries(claims.byVeracity).map(([veracity, count]) => row('claims', veracity, count)),
-      row('claims', 'all', claims),
-      row('claims', 'labelled by people', claims.labelledByHuman),
-    ],
-    texts: ['class'],
-  });
-}
+const tableFile = optionValue(
+  (path) => (/\.[ct]sv(\.gz)?$/i.test(path) ? path : null),
+  'It must be a table of texts with weak labels, whose name ends in .csv, .tsv, .csv.gz or .tsv.gz.',
+);
+const writtenTable = optionValue(
+  (path) => (/\.csv(\.gz)?$/.test(path) ? path : null),
+  'A selection is a table; its name must end in .csv or .csv.gz.',
+);
 
 const bytesWorthAProcess = 2e5;
 
-async function selectFromTable(path: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
+async function select(path: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
-  const { delimiter = null, null: nulls, maxLineMb: mostBytes, runs, json } = options;
-  if (text === undefined || label === undefined)
-    throw new InputError(
-      `${path} is a table: name the column of the text (--text <column>) and the one of the weak label (--label <column>)`,
-    );
-  if (!/\.csv(\.gz)?$/.test(out))
-    throw new InputError(`--out ${out}: a selection from a table is a table; the name must end in .csv or .csv.gz`);
-  if (options.share === 0) throw new InputError('--share 0 selects nothing; give a share above 0, such as 0.5');
+  const { delimiter = null, null: nulls, runs, json } = options;
   const [{ answerFolds, selectLabels }, report, { watched }] = await Promise.all([
     import('../selector/select-table.ts'),
     import('../selector/report/table-selection-report.ts'),
@@ -154,7 +102,7 @@ async function selectFromTable(path: string, options: SelectOptions & { terminal
   ]);
   const encoder = options.encoder === undefined ? null : await encoderNamed(options.encoder, runs);
   const columns = { text, about, label, confidence, gold };
-  const table = { ...options, path, columns, delimiter, nulls, mostBytes, encoder, selector };
+  const table = { ...options, path, columns, delimiter, nulls, encoder, selector };
   if (options.answerLines === true) return answerFolds({ ...table, context: workContext() }, terminal);
   const sharing = {
     jobs: jobsFor(path, { ...options, bytesEach: bytesWorthAProcess }),

@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
-import { auditOptions, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
+import { auditOptions, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './shared-options.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Names of environment variables, for what other users of the machine must not see in a list of processes. */

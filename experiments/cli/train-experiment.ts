@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { present } from '../../src/present.ts';
@@ -18,11 +16,11 @@ import { shipPolicy, writeReport } from '../runner/experiment-report.ts';
 import { type ExperimentSource, openBesideOthers, openExperiment } from '../runner/open-experiment.ts';
 import { failuresOf, runTrials, trialsOfShard } from '../runner/run-trials.ts';
 import { isSweep, sizeOf } from '../sweep/plan.ts';
-import { maxWaitMsOf } from './budget-options.ts';
 import { commandLineOf } from './option-values.ts';
 import { notesTo } from './progress.ts';
+import { maxWaitMsOf } from './shared-options.ts';
 import { Interrupted, printResult, proseWidth, type Terminal } from './terminal.ts';
-import type { TrialOptions } from './train-options.ts';
+import type { TrialOptions } from './train.ts';
 import { trialsProgress } from './trials-progress.ts';
 
 interface Training extends TrialOptions {
@@ -54,8 +52,6 @@ export async function train(options: Training): Promise<OpenedExperiment> {
       `${wrapped(`${runs}/${others.name} holds other runs: ${others.differences.join(', ')}. These stand beside them, as ${name}; --restart would replace the others.`, { width: proseWidth(terminal) })}\n\n`,
     );
   const signal = terminal.interruptSignal();
-  if (options.resume && !all.some(({ directory }) => existsSync(join(directory, 'config.json'))))
-    throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
   if (restart) await removeRuns(experiment, trials);
   await noteFiles(experiment);
   const failed = await runHere(experiment, { ...options, trials, left, signal });

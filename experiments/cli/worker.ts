@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { Command, Option } from '@commander-js/extra-typings';
-import { InputError } from '../../src/errors.ts';
 import type { StartTrials } from '../run/trials-here.ts';
 import { amount, type OptionsOf, positiveInteger } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
@@ -14,7 +13,7 @@ type WorkerCommandOptions = OptionsOf<typeof workerOptions>;
 function workerOptions() {
   return new Command('worker')
     .description('Take trials from a queue, run them, and send their runs back.')
-    .option(
+    .requiredOption(
       '--queue <address>',
       'Redis that `--queue` of `earshot train` and `earshot sweep` puts trials on, such as redis://host:6379',
     )
@@ -31,7 +30,9 @@ function workerOptions() {
       30,
     )
     .option('--idle <seconds>', 'end after so long without a trial (default: wait for ever)', amount)
-    .addOption(new Option('--parent', 'run trials for the process that started this one').hideHelp())
+    .addOption(
+      new Option('--parent', 'run trials for the process that started this one').hideHelp().implies({ queue: '' }),
+    )
     .addHelpText(
       'after',
       `
@@ -53,10 +54,6 @@ async function work(options: WorkerCommandOptions & { terminal: Terminal }): Pro
     const { serveTrials } = await import('../run/trial-process.ts');
     return serveTrials({ start, signal: terminal.interruptSignal(null) }, terminal);
   }
-  if (queue === undefined)
-    throw new InputError(
-      '--queue is missing; give the address that the experiment was given, such as redis://host:6379',
-    );
   // Not loaded by the processes of a local experiment.
   const [{ connectQueue }, { workOnQueue }, { trialProcesses }, { notesTo }] = await Promise.all([
     import('../runner/queue/connection.ts'),

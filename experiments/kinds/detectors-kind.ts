@@ -1,5 +1,4 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { InputError } from '../../src/errors.ts';
 import { isTaskFile, withClasses } from '../config/own-task.ts';
 import { detectorDecisionSchema, detectorName, repliesInWords, repliesOf } from '../detectors/decisions.ts';
 import { asksModels, detectorsExperimentSchema, filesOf, resolveDetectorsExperiment } from '../detectors/experiment.ts';
@@ -9,7 +8,6 @@ import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { scoresOf } from '../run/scoring.ts';
-import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type ExperimentKind, type ScoredSystem, simpleExperiment, splitProblem } from './experiment-kind.ts';
 
 /** The detector after the most replies comes first. */
@@ -38,12 +36,6 @@ function compareDetectors(compared: ComparedPair, { seed }: { seed: number }): C
   });
 }
 
-async function refuseEvaluation({ run, data }: EvaluateRunSettings): Promise<never> {
-  throw new InputError(
-    `${run} is a run of detectors; to judge other threads with them, train the same experiment with --data ${data} and another --name, or use \`earshot detect ${data}\``,
-  );
-}
-
 export const detectorsKind: ExperimentKind = {
   name: 'detectors',
   schema: detectorsExperimentSchema,
@@ -53,7 +45,6 @@ export const detectorsKind: ExperimentKind = {
   learnt: detectorName,
   compare: compareDetectors,
   report: async () => (await import('../detectors/report/detectors-report.ts')).detectorsReport,
-  evaluate: refuseEvaluation,
   soleVariant: 'detector',
   dataOverride: (path) => ({ data: { threads: path } }),
   async resolve(raw, source) {

@@ -11,7 +11,6 @@ import type { MetricFacts } from '../run/metric.ts';
 import type { Trial } from '../run/trial.ts';
 import type { RequestedBackend } from '../run/trial-pool.ts';
 import type { StartTrials } from '../run/trials-here.ts';
-import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 
 /** A checked experiment of any kind, with the facts that runners need. */
 export interface ResolvedExperiment extends ExperimentHead {
@@ -75,8 +74,6 @@ export interface ExperimentKind {
   compare(compared: ComparedPair, options: { seed: number }): ComparedPlace[];
   /** Imported on demand, because pages and charts are large. */
   report(): Promise<KindReport>;
-  /** Evaluates a run on other data. @throws InputError if the kind cannot */
-  evaluate(of: EvaluateRunSettings): Promise<{ readonly scores: object; readonly text: string }>;
   /**
    * Writes the recommended policy of a finished experiment into `out` and replaces an earlier one.
    * @returns false if the run no longer has one

@@ -4,7 +4,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { kindOfRun } from '../run/open-run-of.ts';
+import { kindOfRun } from '../run/kind-of-run.ts';
 import { finishedBelow } from '../run/runs-below.ts';
 
 /**

@@ -1,15 +1,12 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { InputError } from '../../src/errors.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { overSeeds } from '../report/shown-numbers.ts';
-import { systemsTable, terminalTable } from '../report/table.ts';
 import { type ComparedPair, compareSystems } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import { selectorName, selectorTasks, taskOf } from '../selector/decisions.ts';
+import { selectorName, taskOf } from '../selector/decisions.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { decisionsByTest, readSelectorResult } from '../selector/result.ts';
-import { selectorMetrics, selectorScoring, taskScores, testScoresJson } from '../selector/scores.ts';
-import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
+import { selectorMetrics, selectorScoring, taskScores } from '../selector/scores.ts';
 import { type ExperimentKind, type ScoredSystem, simpleExperiment } from './experiment-kind.ts';
 
 const measured = (['veracity', 'stance'] as const).flatMap((task) =>
@@ -46,31 +43,6 @@ function compareSelectors(compared: ComparedPair, { seed }: { seed: number }): C
   });
 }
 
-async function evaluateSelector({ detector, ...of }: EvaluateRunSettings) {
-  if (detector !== undefined)
-    throw new InputError(`${of.run} is a selector, which asks no detector; leave --detector out`);
-  const { evaluateSelectorRun } = await import('../selector/trained-selector.ts');
-  const { systems, ...scores } = await evaluateSelectorRun(of);
-  const metrics = selectorTasks.flatMap((task) => [
-    ...selectorMetrics.map((metric) => ({
-      ...metric,
-      name: `${task}.${metric.name}`,
-      title: `${task} ${metric.title}`,
-    })),
-    { name: `${task}.items`, title: task === 'stance' ? 'replies' : 'claims', decimals: 0 },
-  ]);
-  const rows = systems.map(({ name, decisions }) => {
-    const values = selectorTasks.flatMap((task) => {
-      const { values: ofTask = {}, items } = taskScores(task, decisions) ?? {};
-      return Object.entries({ ...ofTask, items }).map(([metric, mean]) => [`${task}.${metric}`, mean && { mean }]);
-    });
-    return { name, values: Object.fromEntries(values) };
-  });
-  const json = systems.map(({ name, decisions }) => ({ name, scores: testScoresJson(decisions) }));
-  const text = `${scores.threads} threads of ${of.data}\n\n${terminalTable(systemsTable(rows, metrics))}\n`;
-  return { scores: { systems: json, ...scores }, text };
-}
-
 export const selectorKind: ExperimentKind = {
   name: 'selector',
   schema: selectorExperimentSchema,
@@ -80,7 +52,6 @@ export const selectorKind: ExperimentKind = {
   learnt: selectorName,
   compare: compareSelectors,
   report: async () => (await import('../selector/report/selector-report.ts')).selectorReport,
-  evaluate: evaluateSelector,
   soleVariant: 'agent',
   dataOverride: (path) => ({ data: { train: path } }),
   resolve(raw, source) {

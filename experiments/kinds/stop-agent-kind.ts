@@ -7,14 +7,12 @@ import { InputError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { withClasses } from '../config/own-task.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
-import { terminalTable } from '../report/table.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { linesOfStops, type StopLine, stopsOfLines } from '../stop-agent/decided-files.ts';
 import { agentName } from '../stop-agent/decisions.ts';
-import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
-import { scoreSystem, scoresJson, stopMetrics, stopScoring } from '../stop-agent/metrics.ts';
+import { scoreSystem, stopMetrics, stopScoring } from '../stop-agent/metrics.ts';
 import { findPolicy } from '../stop-agent/policy/policy-folder.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import { type ExperimentKind, type ScoredSystem, simpleExperiment, splitProblem } from './experiment-kind.ts';
@@ -56,20 +54,6 @@ function compareAgents(compared: ComparedPair, { seed }: { seed: number }): Comp
   });
 }
 
-async function evaluateAgent(of: EvaluateRunSettings) {
-  const [{ evaluateRun }, { evaluationTable }] = await Promise.all([
-    import('../stop-agent/evaluate-run.ts'),
-    import('../stop-agent/report/systems-table.ts'),
-  ]);
-  const { systems, ...scores } = await evaluateRun(of);
-  const judged = of.detector === undefined ? '' : `, judged by the detector of ${of.detector}`;
-  const heading = `${scores.threads} threads of ${of.data}${judged}; 95% intervals by bootstrap over threads\n\n`;
-  return {
-    scores: { systems: systems.map(scoresJson), ...scores },
-    text: `${heading}${terminalTable(evaluationTable(systems))}\n`,
-  };
-}
-
 const recommendedRun = z.looseObject({ run: z.string(), system: z.string() });
 
 const sweepNeedsParts =
@@ -84,7 +68,6 @@ export const stopAgentKind: ExperimentKind = {
   learnt: agentName,
   compare: compareAgents,
   report: async () => (await import('../stop-agent/report/stop-agent-report.ts')).stopAgentReport,
-  evaluate: evaluateAgent,
   async ship({ recommended, out }) {
     const { run, system } = recommendedRun.parse(recommended);
     // Results alone were kept of it.

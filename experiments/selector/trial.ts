@@ -28,7 +28,6 @@ import { selectorResult, unfinishedRun } from './result.ts';
 import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
 import { freshSettings, type SelectorTrial, selectorIdentity } from './selector-resources.ts';
 import { decideByText, isTextBaseline } from './text-baselines.ts';
-import { writeClaims } from './trained-selector.ts';
 
 /**
  * Trains and tests the selector, then every system beside it with the same claims, seed and epochs. A finished run
@@ -59,7 +58,6 @@ async function trainAndTest(settings: TrialSettings): Promise<boolean> {
   const tally = new PredictionTally();
   const trial = { experiment, seed, directory, shared, tally, context, ...testedAndHeldOut(experiment, data.tests) };
   const trainer = createSelector(await freshSettings(trial));
-  writeClaims(run, trainer.training.settings.claims);
   const { training } = trainer;
   const room = await roomOnce(trial);
   const lastEpoch = await trainLogged(trial, { run, trainer });

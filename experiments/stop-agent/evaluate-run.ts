@@ -3,7 +3,7 @@ import { loadIndexed } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { fairTests } from '../judging/drawn-threads.ts';
-import { openRunOf } from '../run/open-run-of.ts';
+import { openAgentRun } from '../run/kind-of-run.ts';
 import { withoutTrained } from '../run/parts-file.ts';
 import { agentName, decideByRules, isShown } from './decisions.ts';
 import { experimentSchema, labelField, taskOf } from './experiment.ts';
@@ -41,7 +41,7 @@ export async function evaluateRun(
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
   const { run, data, detector, runs, skipInvalid, includeTrained, context } = settings;
   // Refuses a run that is not finished.
-  resultOfRun.read(openRunOf(run, 'stop-agent'));
+  resultOfRun.read(openAgentRun(run));
   const agent = await openPolicy(run);
   const judging = detector === undefined ? agent : await openPolicy(detector);
   const { seed, experiment: saved } = agent.manifest.training;

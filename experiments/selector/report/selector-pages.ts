@@ -1,16 +1,19 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { sha256 } from '../../../src/content-hash.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
 import { present } from '../../../src/present.ts';
-import { workContext } from '../../../src/work-context.ts';
 import { readable, type VariantResults } from '../../report/kind-report.ts';
 import type { ListedItem } from '../../report/page/page-data.ts';
 import type { Block, ReportSection } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import type { Table } from '../../report/table.ts';
+import { missingThreads, readParts } from '../../run/parts-file.ts';
+import { loadSelectorData } from '../data.ts';
 import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
 import { selectorExperimentSchema } from '../experiment.ts';
 import type { SelectorResult } from '../result.ts';
-import { trainingThreads } from '../trained-selector.ts';
 
 type Results = readonly VariantResults<SelectorResult>[];
 
@@ -86,10 +89,7 @@ async function listedItems(
   directory: string,
   selection: readonly LastSelectionItem[],
 ): Promise<{ items: ListedItem[]; notes: string[] }> {
-  const run = RunDirectory.open(directory);
-  const { value: threads, problem } = await readable(() =>
-    trainingThreads({ run, experiment: run.readConfig(selectorExperimentSchema), context: workContext() }),
-  );
+  const { value: threads, problem } = await readable(() => trainingThreads(RunDirectory.open(directory)));
   // By the id of the thread, and of a reply after a slash.
   const texts = new Map(
     (threads ?? []).flatMap(({ id, posts }) =>
@@ -111,4 +111,21 @@ async function listedItems(
         `${items.length} of ${all.length} items are listed, evenly drawn, so that the file stays below 5 MB.`,
     ]),
   };
+}
+
+/** The training threads of a run. @throws InputError with the missing or changed ones */
+async function trainingThreads(run: RunDirectory): Promise<readonly Thread[]> {
+  const experiment = run.readConfig(selectorExperimentSchema);
+  const { data } = experiment;
+  const noted = readParts(run).train;
+  // Known by their hashes, so the files of the tests are not needed.
+  const onlyTrain = { ...data, tests: {}, heldOutEvents: [], stancePretraining: null };
+  const { train } = await loadSelectorData({ ...experiment, data: onlyTrain });
+  const missing = missingThreads(noted, train);
+  if (missing !== null)
+    throw new InputError(
+      `the data of ${run.path} is no longer what it was trained on (${data.train ?? 'planted threads'}): ${missing.count} threads are missing or changed (${missing.ids}); restore the file, or give other threads`,
+    );
+  const hashes = new Set(noted.map(({ sha256: hash }) => hash));
+  return train.filter((thread) => hashes.has(sha256(thread)));
 }

@@ -1,6 +1,5 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { present } from '../../../src/present.ts';
-import { quoted } from '../../../src/shell-words.ts';
 import { kindReport, provenanceFacts, type ReportSource, type VariantResults } from '../../report/kind-report.ts';
 import type { Report, ReportSection } from '../../report/report.ts';
 import { overSeeds, valuesOverSeeds } from '../../report/shown-numbers.ts';
@@ -36,7 +35,6 @@ const shownFirst: readonly string[] = [
 
 export function reportOf({ name, description, command, variants }: ReportSource, results: Results): Report {
   const [{ trials }] = results;
-  const lastRun = variants.at(-1)?.directories.at(-1) ?? '';
   const weak = '--text text --label machine_label --gold gold_label --out selected.csv # weak labels of your own';
   const [{ tests, claims, folds }] = trials;
   const { labelled, unlabelled, posts, leftOut } = claims;
@@ -46,7 +44,7 @@ export function reportOf({ name, description, command, variants }: ReportSource,
     conclusion: selectorConclusion(results),
     tables: tests.map((test) => macroF1Table(test, results)),
     notes: selectorWarnings(results),
-    next: [`npx earshot select ${quoted(lastRun)} --out selected.jsonl`, `npx earshot select labels.csv ${weak}`],
+    next: [`npx earshot select labels.csv ${weak}`],
     facts: present([
       ...provenanceFacts(variants, 'claims and tests of the experiment'),
       ...counts.map(([what, count]) => `${what}: ${Math.round(count)}`),

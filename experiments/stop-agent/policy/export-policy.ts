@@ -19,7 +19,7 @@ import { type JudgementSequence, judgementSequence } from '../../../experts/judg
 import { floatsFromBase64 } from '../../../src/base64-floats.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError, onDisk } from '../../../src/errors.ts';
-import { openRunOf } from '../../run/open-run-of.ts';
+import { openAgentRun } from '../../run/kind-of-run.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from '../decisions.ts';
 import { type Experiment, experimentSchema } from '../experiment.ts';
 import { testedGuarantee } from '../operating-point.ts';
@@ -85,7 +85,7 @@ async function isPolicyOf(folder: string, contents: ReadonlyMap<string, Uint8Arr
 
 /** The system that the report of a run recommends. @throws InputError where it recommends none */
 function recommendedSystem(path: string): string {
-  const run = openRunOf(path, 'stop-agent');
+  const run = openAgentRun(path);
   const { ranking, detector } = readTrialResult(run, { withIntervals: false });
   const problem = detector === null ? null : detectorProblem([detector]);
   if (problem !== null)
@@ -103,7 +103,7 @@ async function bundleOfSystem(
   system: string,
   { run: path, agent }: { run: string; agent: OpenedPolicy },
 ): Promise<ReadonlyMap<string, Uint8Array>> {
-  const run = openRunOf(path, 'stop-agent');
+  const run = openAgentRun(path);
   const { manifest, folder, sources, hasDetector } = agent;
   const { experiment: settings, ...training } = manifest.training;
   const experiment = experimentSchema.parse(settings);

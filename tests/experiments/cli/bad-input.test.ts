@@ -95,7 +95,7 @@ describe('an experiment file that is wrong', () => {
     writeExperiment(join(cwd, 'my.yaml'));
     for (const seeds of ['-1', '1.5', '1,x', '1e3', ''])
       expect((await earshot(['train', 'my.yaml', '--seeds', seeds], { cwd })).errors).toContain(
-        'A seed is a whole number from 0 up, such as 1.',
+        'Seeds are whole numbers from 0 up, such as 1,2,3.',
       );
     for (const words of [
       ['--seeds', '1,,2'],

@@ -62,7 +62,7 @@ describe('decide, in several processes', () => {
     const never = { here: () => new Promise<never>(() => {}), onAnswer: () => {} };
     await expect(shareWork([1, 2, 3], { jobs: 2, words, ...never })).rejects.toThrow(/^there is no .*none/);
     const both = await decide('many.jsonl', '--policy', run, '--jobs', '2', '--audit', '10%');
-    expect(both.errors).toMatch(/--jobs does not go with --audit/);
+    expect(both.errors).toMatch(/option '--jobs <count>' cannot be used with option '--audit <share>'/);
   });
 });
 

@@ -303,9 +303,10 @@ describe('detect --train', () => {
     expect(await errors('--train', '--detector', 'a.json')).toContain(
       "option '--train' cannot be used with option '--detector <file...>'",
     );
-    expect(await errors('--detector', 'a.json', '--set', 'folds=2')).toBe(
-      'earshot: --set folds=2 is for --train; a detector that exists has its own\n',
-    );
+    for (const [option, value] of Object.entries({ '--set': 'folds=2', '--task': 'rumor' }))
+      expect(await errors('--detector', 'a.json', option, value)).toMatch(
+        new RegExp(`^error: option '${option} .*' cannot be used with option '--detector <file\\.\\.\\.>'`),
+      );
     expect(await errors('--train', '--set', 'l3=1')).toContain('l3: unknown key; did you mean l2?');
     expect(await errors()).toMatch(/^earshot: no detector is named; give --detector <file>, or --train /);
   });

@@ -180,7 +180,7 @@ describe('label', () => {
 
   it.each([
     [[], 'its classes are not known; give them, such as --classes resolved,escalated'],
-    [[...classes, '--annotator', ' '], '--annotator is empty'],
+    [[...classes, '--annotator', ' '], 'It must be the name of whoever labels.'],
     [[...classes, '--next', '3'], '--next takes the file to write to'],
     [['--classes', 'resolved'], 'a label has 2 to 20 different ones'],
   ])('refuses %j', async (words, message) => {

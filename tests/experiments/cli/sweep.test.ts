@@ -155,7 +155,7 @@ describe('a sweep', () => {
     // As `--shard $SLURM_ARRAY_TASK_ID/2` outside of Slurm: every machine would run the first shard.
     const swept = await earshot(['sweep', 'sweep.yaml', '--dry-run', '--shard', shard], { cwd });
     expect(swept).toMatchObject({ code: 1, out: '' });
-    expect(swept.errors).toContain(`${shard} is not of the form 0/10; shares are counted from 0.`);
+    expect(swept.errors).toContain(`argument '${shard}' is invalid. Write it as 0/10; shares are counted from 0.`);
   });
 
   it('is divided into shards, the last of which writes the report', async () => {

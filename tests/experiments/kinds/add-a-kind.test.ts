@@ -18,7 +18,6 @@ import {
 import { classIndices, type Metric } from '../../../experiments/run/metric.ts';
 import { writeParts } from '../../../experiments/run/parts-file.ts';
 import { type Scoring, scoresOf } from '../../../experiments/run/scoring.ts';
-import { InputError } from '../../../src/errors.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from '../cli/command-line.ts';
@@ -112,9 +111,6 @@ const coinsKind: ExperimentKind = {
         ...{ tables: [], notes: [], next: [], sections: [] },
       }),
     }),
-  async evaluate({ run }) {
-    throw new InputError(`${run} is a run of coins, and there are no others`);
-  },
 };
 
 it('takes a kind from outside: trained, reported, compared and swept by the commands that are there', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startServer, stopServer } from '../../experts/llm/service.ts';
@@ -63,19 +63,6 @@ describe('a selector whose task models are language models', () => {
     expect(shown.length).toBeGreaterThan(20);
     expect(shown.some(({ messages }) => /^it says \w+\n\w+$/.test(messages[1].content))).toBe(true);
 
-    const selected = await earshot(['select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl', '--all', '--json'], {
-      cwd,
-    });
-    expect(selected.code, selected.errors).toBe(0);
-    const items = readFileSync(join(cwd, 'items.jsonl'), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(items.filter(({ kind }) => kind === 'post').every(({ explanation }) => /^it says /.test(explanation))).toBe(
-      true,
-    );
-    const further = asked();
-    expect(further.filter((question) => questions.includes(question))).toEqual([]);
     // Nothing is left beside the store for the next command to need, but what SQLite keeps there while it is open.
     const left = readdirSync(join(cwd, 'runs/cache')).filter((name) => !/-(shm|wal)$/.test(name));
     expect(left.sort()).toEqual(['annotations.sqlite', 'embeddings']);
@@ -170,8 +157,6 @@ describe('a selector whose task models are language models', () => {
     const trained = await earshot(train, { cwd });
     expect(trained.code, trained.errors).toBe(0);
     expect(trained.errors).toMatch(UNREAD);
-    const selected = await earshot(['select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl'], { cwd });
-    expect(selected.errors).toMatch(UNREAD);
     rmSync(join(cwd, 'runs/tiny'), { recursive: true });
     const stopped = await earshot([...train, '--set', 'stanceModel.unreadableAtMost=0.01'], { cwd });
     expect(stopped.code).toBe(2);

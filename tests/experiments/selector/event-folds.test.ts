@@ -90,12 +90,6 @@ describe('a selector with each event held out in turn', () => {
     expect(resumed.code, resumed.errors).toBe(0);
     expect(resumed.errors).not.toContain('without flood');
     expect(outcomeOf(run)).toEqual(expected);
-
-    const selected = await earshot(['select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl'], { cwd });
-    expect(selected).toMatchObject({ code: 1 });
-    expect(selected.errors).toContain('holds a selector for each held-out event, in folders without-…');
-    const ofFold = await earshot(['select', 'runs/tiny/agent/seed-1/without-fire', '--out', 'items.jsonl'], { cwd });
-    expect(ofFold.code, ofFold.errors).toBe(0);
   });
 
   it('keeps development events apart from the tests', async () => {

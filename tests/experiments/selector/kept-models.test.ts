@@ -1,21 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readDecisions, writeDecisions } from '../../../experiments/run/decisions-file.ts';
 import {
   type SelectorDecision,
-  type SelectorSystem,
   type SelectorTask,
   selectorDecision,
-  selectorDecisionSchema,
-  taskClasses,
   taskOf,
 } from '../../../experiments/selector/decisions.ts';
 import { keptDecisions, keptModels } from '../../../experiments/selector/kept-models.ts';
-import { selectItems } from '../../../experiments/selector/select-items.ts';
-import { plantedStances } from '../../../src/data/synthetic/planted-stances.ts';
-import { workContext } from '../../../src/work-context.ts';
-import { lines, tinyFolder, tinySelector, trainHere } from './tiny-selector.ts';
 
 /** Twenty items of four classes, of which the first `right` are told right. */
 function decided(
@@ -80,48 +70,5 @@ describe('the models that are kept', () => {
     const tested = decisions.filter(({ part }) => part === 'test');
     expect(keptModels(tested, 'selector')).toEqual(none);
     expect(keptDecisions(tested, 'selector')).toEqual(tested.filter(({ system }) => system === 'selector'));
-  });
-
-  it('label what select writes of a run', async () => {
-    const { planted } = tinySelector.data;
-    const more = { ...planted, testThreads: 40 };
-    const cwd = tinyFolder(
-      { data: { planted: more }, evaluation: { beside: [], room: false } },
-      { 'other.jsonl': lines(plantedStances(more).test) },
-    );
-    await trainHere(cwd);
-    const run = join(cwd, 'runs/tiny/agent/seed-1');
-    const known = readDecisions(run, selectorDecisionSchema);
-    const stances: readonly string[] = taskClasses.stance;
-    const another = (gold: string) => stances[(stances.indexOf(gold) + 1) % stances.length];
-    // As if the tuned stance model were wrong about everything.
-    writeDecisions(
-      run,
-      known.map((own) =>
-        own.system === 'selector' && own.part === 'development' && taskOf(own) === 'stance'
-          ? { ...own, prediction: another(own.gold) }
-          : own,
-      ),
-    );
-    const notes: string[] = [];
-    const out = join(cwd, 'selected.jsonl');
-    const context = workContext({ onNote: (line) => notes.push(line) });
-    const rest = { kind: 'posts', all: true, runs: join(cwd, 'runs'), budget: {} } as const;
-    await selectItems({ run, data: join(cwd, 'other.jsonl'), out, ...rest, context });
-    expect(notes.join('\n')).toMatch(
-      /keeps the untuned models for stance: on \d+ held-out items their macro-F1 is 0\.\d{3}/,
-    );
-    const written = new Map(
-      readFileSync(out, 'utf8')
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line))
-        .map(({ threadId, postId, distribution }) => [`${threadId}/${postId}`, Object.values(distribution)]),
-    );
-    const of = (system: SelectorSystem) =>
-      known.filter((own) => own.system === system && taskOf(own) === 'stance' && own.part === 'test');
-    const probabilitiesOf = (system: SelectorSystem) => of(system).map((own) => Object.values(own.probabilities ?? {}));
-    expect(of('untuned').map(({ item }) => written.get(item))).toEqual(probabilitiesOf('untuned'));
-    expect(probabilitiesOf('untuned')).not.toEqual(probabilitiesOf('selector'));
   });
 });

@@ -202,6 +202,19 @@ describe('select from a table', () => {
     expect(errors).toMatch(message);
   });
 
+  it('refuses what is no table, and a selection that could not be written as one, before it reads', async () => {
+    const cwd = temporaryFolder({});
+    const errorsOf = async (...words: string[]) => (await earshot(words, { cwd })).errors;
+    expect(await errorsOf('select', 'runs/mine/agent/seed-1', ...select.slice(2))).toMatch(
+      /^error: command-argument value 'runs\/mine\/agent\/seed-1' is invalid for argument 'table'\. It must be a table/,
+    );
+    expect(await errorsOf(...select, '--out', 'selected.txt')).toMatch(
+      /'selected\.txt' is invalid\. A selection is a table/,
+    );
+    expect(await errorsOf(...select, '--share', '0')).toMatch(/'0' is invalid\. It must be a share above 0/);
+    expect(await errorsOf(...select.slice(0, 2))).toContain("required option '--out <file>' not specified");
+  });
+
   it('warns of a class that covers nearly all, and of one that the machine never says', async () => {
     const mostly = rows.map((row, place) => ({ ...row, machine: place % 10 === 0 ? row.machine : ('favor' as const) }));
     const cwd = temporaryFolder({
@@ -236,12 +249,8 @@ describe('words of a table of labels that mean nothing somewhere', () => {
     expect((await rowsOf(join(cwd, 'selected.csv'))).filter(({ stance }) => stance === 'NA')).toHaveLength(30);
   });
 
-  it('are read with the quotes and the limit that the user gives', async () => {
-    const long = `tweet,machine,stance\n"${'x'.repeat(1_100_000)}",favor,\n`;
-    const cwd = temporaryFolder({ 'labels.csv': long });
-    expect((await earshot([...select, '--max-line-mb', '1'], { cwd })).errors).toContain(
-      'labels.csv:2: the row has more than 1 MB',
-    );
+  it('are read with the quotes that the user gives', async () => {
+    const cwd = temporaryFolder({ 'labels.csv': 'tweet,machine,stance\nx,favor,\n' });
     expect((await earshot([...select, '--quote', 'ab'], { cwd })).errors).toContain(
       '--quote is "ab"; it must be one character',
     );

@@ -55,7 +55,6 @@ describe('train, of a selector', () => {
     const files = readdirSync(run).map((name) => name.replace(/^(events\.out\.tfevents)\..*/, '$1'));
     expect(files.sort()).toEqual([
       'checkpoints',
-      'claims.json',
       'config.json',
       'decisions.jsonl',
       'events.out.tfevents',
@@ -152,13 +151,13 @@ describe('a selector’s run that is cut off', () => {
     expect(existsSync(join(run, 'result.json'))).toBe(false);
 
     const before = logged(run);
-    const stopped = start([...train, '--resume'], { cwd });
+    const stopped = start(train, { cwd });
     await until(() => logged(run) > before);
     stopped.interrupt();
     const stop = await stopped.outcome;
     expect(stop).toMatchObject({ code: 130, out: '' });
     expect(stop.errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
-    const resumed = await earshot([...train, '--resume'], { cwd });
+    const resumed = await earshot(train, { cwd });
     expect(resumed.code, resumed.errors).toBe(0);
     for (const { errors } of [stop, resumed])
       expect(errors).toMatch(/resuming cut\/tiny\/agent\/seed-1 at iteration \d+ of \d+/);
@@ -196,14 +195,5 @@ describe('a selector’s run that is cut off', () => {
     rmSync(last);
     await trainHere(cwd);
     expect(outcomeOf(run)).toEqual(expected);
-  });
-
-  it('must have begun to be resumed', async () => {
-    const cwd = tinyFolder();
-    expect(await earshot(['train', 'tiny.yaml', '--resume'], { cwd })).toEqual({
-      code: 1,
-      out: '',
-      errors: 'earshot: --resume: no run of tiny has begun in runs; leave --resume out to start one\n',
-    });
   });
 });
