@@ -9,7 +9,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { crossFitter } from '../experts/selectors/cross-fit.ts';
+import { crossFit } from '../experts/selectors/cross-fit.ts';
 import { selectorNames } from '../experts/selectors/names.ts';
 import { fitRowClassifier, type RowExample } from '../experts/selectors/row-classifier.ts';
 import { selectors } from '../experts/selectors/selectors.ts';
@@ -117,9 +117,7 @@ export async function selectionTrial(
     scores[name] = await scoreOf(taken.map((place) => items[place]));
   }
   const choosing = { words: features, gold: goldRows, names, share, seed, controls: false };
-  const crossFits = isChosen ? await crossFitter({ task, ...choosing }) : null;
-  const fits = Array.from({ length: crossFits?.folds ?? 0 }, (_, fold) => crossFits?.fit(fold) ?? {});
-  const crossFitted = crossFits?.merged(await Promise.all(fits)) ?? null;
+  const crossFitted = isChosen ? await crossFit({ task, ...choosing }) : null;
   const isRight = (place: number) => items[place].label === labelOf(pool[place]);
   const right = items.filter((_, place) => isRight(place));
   // The control of right labels: as many of each class.

@@ -5,20 +5,10 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
-import { workContext } from '../../src/work-context.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { terminalTable } from '../report/table.ts';
 import { wrapped } from '../report/terminal-text.ts';
-import {
-  collect,
-  commandLineOf,
-  type OptionsOf,
-  optionValue,
-  percentage,
-  positiveInteger,
-  seed,
-} from './option-values.ts';
-import { answeringWords, answerLinesOption, jobsFor } from './shared-options.ts';
+import { collect, commandLineOf, type OptionsOf, optionValue, percentage, seed } from './option-values.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function selectCommand(terminal: Terminal) {
@@ -58,12 +48,6 @@ function selectOptions() {
     )
     .option('--encoding <name>', 'what it is in, such as gbk (default: UTF-8, or UTF-16 by its mark)')
     .option('--runs <folder>', 'where the shared cache is', 'runs')
-    .option(
-      '--jobs <count>',
-      'processes that compare selectors (default: one for each core where the table is large); the output is the same with any number',
-      positiveInteger,
-    )
-    .addOption(answerLinesOption)
     .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
@@ -90,12 +74,10 @@ const writtenTable = optionValue(
   'A selection is a table; its name must end in .csv or .csv.gz.',
 );
 
-const bytesWorthAProcess = 2e5;
-
 async function select(path: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
   const { delimiter = null, null: nulls, runs, json } = options;
-  const [{ answerFolds, selectLabels }, report, { watched }] = await Promise.all([
+  const [{ selectLabels }, report, { watched }] = await Promise.all([
     import('../selector/select-table.ts'),
     import('../selector/report/table-selection-report.ts'),
     import('./progress.ts'),
@@ -103,12 +85,7 @@ async function select(path: string, options: SelectOptions & { terminal: Termina
   const encoder = options.encoder === undefined ? null : await encoderNamed(options.encoder, runs);
   const columns = { text, about, label, confidence, gold };
   const table = { ...options, path, columns, delimiter, nulls, encoder, selector };
-  if (options.answerLines === true) return answerFolds({ ...table, context: workContext() }, terminal);
-  const sharing = {
-    jobs: jobsFor(path, { ...options, bytesEach: bytesWorthAProcess }),
-    words: answeringWords(terminal),
-  };
-  const selection = await watched(path, terminal, (context) => selectLabels({ ...table, ...sharing, context }));
+  const selection = await watched(path, terminal, (context) => selectLabels({ ...table, context }));
   const reportPath = out.replace(/\.csv(\.gz)?$/, '.md');
   const worth = report.selectionWorth(selection);
   const conclusion = report.conclusionOnTable(selection, worth);

@@ -1,6 +1,5 @@
-import { createInterface } from 'node:readline';
 import { gzipSync } from 'node:zlib';
-import { type CrossFitted, crossFitter, type FoldFit, type GoldRow } from '../../experts/selectors/cross-fit.ts';
+import { type CrossFitted, crossFit, type GoldRow } from '../../experts/selectors/cross-fit.ts';
 import { type SelectorName, selectorNames } from '../../experts/selectors/names.ts';
 import type { ItemScore, WeakLabel } from '../../experts/selectors/selector.ts';
 import { selectors } from '../../experts/selectors/selectors.ts';
@@ -15,7 +14,6 @@ import { Random } from '../../src/tensor/random.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { percent } from '../report/shown-numbers.ts';
-import { shareWork } from '../run/line-processes.ts';
 import {
   type LabelColumns,
   type LabelledRow,
@@ -65,33 +63,45 @@ export interface TableOptions extends LabelTableReading {
 /**
  * Selects weak labels of a table for training and writes its rows with the columns `selected`, `training_label`,
  * `selection_score` and `selection_reason`. Rows with a gold label are always selected.
- * @param options.jobs processes that cross-fit; further ones run the command `words`, which calls `answerFolds`
  * @throws InputError for a table without a sensible selection
  */
-export async function selectLabels(
-  options: TableOptions & { out: string; jobs: number; words: readonly string[] },
-): Promise<TableSelection> {
+export async function selectLabels(options: TableOptions & { out: string }): Promise<TableSelection> {
   const { path, columns, out, encoder, share, seed, context } = options;
-  const { table, classes, items, gold, warnings, task, names, selector, crossFits } = await preparedSelection(options);
-  if (crossFits === null)
+  const table = await readLabelTable(path, options);
+  for (const note of table.notes) context.onNote(note);
+  const { classes, items, gold } = labelsOf(table, { path, columns });
+  const alike = lookAlikes(classes).map(
+    (forms) =>
+      `${forms.map((form) => JSON.stringify(form)).join(' and ')} differ only in case and are different classes`,
+  );
+  const warnings = [
+    ...alike,
+    ...checkWeakLabels(items, { path, classes, table }),
+    ...checkGold(gold, { items, classes }),
+  ];
+  for (const warning of warnings) context.onNote(`warning: ${warning}`);
+  const usableNames = selectorNames.filter((name) => usable(name, { items, gold }));
+  const selector = checkedSelector(options.selector, usableNames);
+  const words = textFeatures(table.rows.map(({ text }) => text));
+  const features = encoder === null ? words : await encodedRows(table.rows, { encoder, context });
+  const task = { features, classCount: classes.length, items };
+  if (!canBeMeasured(gold, classes.length))
     context.onNote(
       `${counted(gold.length, 'gold row')}: nothing tells whether selecting helps. Label ${fewestGold} rows or more, ${fewestOfClass} or more of each class, in a column of their own (--gold)`,
     );
-  const fits: FoldFit[] = [];
-  if (crossFits !== null)
-    await shareWork(Array(crossFits.folds).keys(), {
-      ...options,
-      signal: context.signal,
-      here: crossFits.fit,
-      ahead: 1,
-      onAnswer(fit: FoldFit) {
-        fits.push(fit);
-        context.onProgress('cross-fitting on the gold rows', fits.length, crossFits.folds);
-      },
-    });
+  // What was asked for at random is measured beside the others.
+  const names = selector === null || selector === 'random' ? usableNames : [selector];
+  const crossFitted = canBeMeasured(gold, classes.length)
+    ? await crossFit({
+        ...{ task, words, gold, names, share, seed },
+        onFold(done, total) {
+          context.signal.throwIfAborted();
+          context.onProgress('cross-fitting on the gold rows', done, total);
+        },
+      })
+    : null;
   context.signal.throwIfAborted();
-  const crossFitted = crossFits?.merged(fits) ?? null;
-  const withoutGold = names.includes('confidence') ? 'confidence' : 'small-loss';
+  const withoutGold = usableNames.includes('confidence') ? 'confidence' : 'small-loss';
   const chosen = selector ?? crossFitted?.chosen ?? (gold.length > 0 ? 'seed-agreement' : withoutGold);
   const random = Random.seeded({ seed, purpose: `selection by ${chosen}` });
   const scored = await selectors[chosen].score({ ...task, seeds: gold, random });
@@ -123,47 +133,6 @@ export async function selectLabels(
   const text = tableText(table, addedCells(table, selection));
   writeFileAtomically(out, out.endsWith('.gz') ? gzipSync(text) : text);
   return selection;
-}
-
-/** Answers each line of standard input, the number of a fold, with its fit, for another process. */
-export async function answerFolds(
-  options: TableOptions,
-  { stdin, stdout }: { stdin: NodeJS.ReadableStream; stdout: NodeJS.WritableStream },
-): Promise<void> {
-  const { crossFits } = await preparedSelection(options);
-  for await (const line of createInterface({ input: stdin }))
-    stdout.write(`${JSON.stringify(await crossFits?.fit(Number(line)))}\n`);
-}
-
-async function preparedSelection(options: TableOptions) {
-  const { path, columns, encoder, share, seed, context } = options;
-  const table = await readLabelTable(path, options);
-  for (const note of table.notes) context.onNote(note);
-  const { classes, items, gold } = labelsOf(table, { path, columns });
-  const alike = lookAlikes(classes).map(
-    (forms) =>
-      `${forms.map((form) => JSON.stringify(form)).join(' and ')} differ only in case and are different classes`,
-  );
-  const warnings = [
-    ...alike,
-    ...checkWeakLabels(items, { path, classes, table }),
-    ...checkGold(gold, { items, classes }),
-  ];
-  for (const warning of warnings) context.onNote(`warning: ${warning}`);
-  const words = textFeatures(table.rows.map(({ text }) => text));
-  const task = {
-    features: encoder === null ? words : await encodedRows(table.rows, { encoder, context }),
-    classCount: classes.length,
-    items,
-  };
-  const usableNames = selectorNames.filter((name) => usable(name, { items, gold }));
-  const selector = checkedSelector(options.selector, usableNames);
-  // What was asked for at random is measured beside the others.
-  const names = selector === null || selector === 'random' ? usableNames : [selector];
-  const crossFits = canBeMeasured(gold, classes.length)
-    ? await crossFitter({ task, words, gold, names, share, seed })
-    : null;
-  return { table, classes, items, gold, warnings, task, names: usableNames, selector, crossFits };
 }
 
 const encodedAtOnce = 256;

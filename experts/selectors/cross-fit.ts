@@ -32,15 +32,6 @@ const draws = 3;
 /** The lower limit of p, so that a class that was never trained on is not infinitely unlikely. */
 const leastProbability = 1e-4;
 
-/** Predictions of one set of models for the held-out gold rows of a fold, in their order; see `HeldOut`. */
-interface FoldPrediction extends Pick<HeldOut, 'taken' | 'takenRight'> {
-  readonly predicted: readonly number[];
-  readonly logLikelihoods: readonly number[];
-}
-
-/** The predictions of a fold by training set, as JSON. */
-export type FoldFit = Readonly<Record<string, readonly FoldPrediction[]>>;
-
 /**
  * Measures each selector on held-out gold. Gold rows are dealt into five folds. With the gold of four, a selector
  * scores the items, and a model trained on that gold and the best items predicts the fifth; three times, with other
@@ -52,7 +43,7 @@ export type FoldFit = Readonly<Record<string, readonly FoldPrediction[]>>;
  * @param options.controls whether gold alone, all items, random selections and the room are measured, too; the choice
  *   needs none of them
  */
-export async function crossFitter(options: {
+export async function crossFit(options: {
   task: Omit<SelectionTask, 'seeds' | 'random'>;
   words: SparseMatrix;
   gold: readonly GoldRow[];
@@ -60,123 +51,97 @@ export async function crossFitter(options: {
   share: number;
   seed: number;
   controls?: boolean;
-}) {
-  const { task, words, gold, share, seed, controls = true } = options;
+  onFold?: (done: number, total: number) => void;
+}): Promise<CrossFitted> {
+  const { task, words, gold, share, seed, controls = true, onFold = () => {} } = options;
   const { classCount, items } = task;
   const names = options.names.filter((name) => name !== 'random');
   const labelled = { ...task, items: [...items, ...gold.flatMap(({ machine }) => machine ?? [])] };
   const fixed = await scoresWithoutSeeds({ task: labelled, names, seed });
-  const plans = plannedFolds(options);
-
-  async function fit(fold: number): Promise<FoldFit> {
-    const { seeds, unseen, candidates, randomScores, right, alike } = plans[fold];
-    const rightLabels = new Map(unseen.map((place) => [gold[place].machine, gold[place].label]));
-    const predictions: Record<string, FoldPrediction[]> = {};
-    const predict = async (trainedOn: string, examples: readonly RowExample[], ofGold: readonly WeakLabel[] = []) => {
-      const model = await fitRowClassifier({ features: words, classCount, examples });
-      const probabilities = unseen.map((place) => model(gold[place].row));
-      predictions[trainedOn] ??= [];
-      predictions[trainedOn].push({
-        predicted: probabilities.map(likeliest),
-        logLikelihoods: unseen.map((place, index) =>
-          Math.log(Math.max(leastProbability, probabilities[index][gold[place].label])),
-        ),
-        taken: ofGold.length,
-        takenRight: ofGold.filter((item) => item.label === rightLabels.get(item)).length,
-      });
-    };
-    /** Held-out gold rows are among the items, so that the share of right weak labels is known. Nothing is trained on them. */
-    const select = (name: SelectorName, scores: ArrayLike<number>) => {
-      const taken = takeShare({ items: candidates, scores, share }).map((place) => candidates[place]);
-      const [ofGold, others] = [true, false].map((isGold) => taken.filter((item) => rightLabels.has(item) === isGold));
-      return predict(name, [...seeds, ...others], ofGold);
-    };
-    if (controls) {
-      await predict('gold-alone', seeds);
-      await predict('all', [...seeds, ...items]);
-    }
-    for (const name of names) {
-      const fixedScores = fixed.get(name);
-      const random = Random.seeded({ seed, purpose: `scores by ${name}` });
-      await select(
-        name,
-        fixedScores === undefined
-          ? (await selectors[name].score({ ...task, items: candidates, seeds, random })).map(({ score }) => score)
-          : candidates.map((item) => fixedScores.get(item) ?? 0),
-      );
-    }
-    if (!controls) return predictions;
-    for (const scores of randomScores) await select('random', scores);
-    await predict(roomNames.right, right);
-    for (const random of alike) await predict(roomNames.random, random);
-    return predictions;
-  }
-
-  return {
-    /** The number of folds over all repetitions. */
-    folds: plans.length,
-    /** Depends on its fold alone, so any process may call it. */
-    fit,
-    merged: (fits: readonly FoldFit[]) => merged(fits, { names, plans, gold }),
-  };
-}
-
-const roomNames = { right: 'right weak labels', random: 'random weak labels' } as const;
-
-/** The gold rows and random draws of each fold. All are drawn here, so that no fold depends on another. */
-function plannedFolds({ task, gold, seed }: Pick<Parameters<typeof crossFitter>[0], 'task' | 'gold' | 'seed'>) {
-  return Array.from({ length: repetitions }, (_, repetition) => {
-    const random = Random.seeded({ seed, purpose: `folds of gold rows ${repetition}` });
-    const foldOf = stratifiedFolds({ classes: gold.map(({ label }) => label), folds, random });
-    return Array.from({ length: folds }, (_, fold) => {
-      const seeds = gold.filter((_, place) => foldOf[place] !== fold);
-      const unseen = [...gold.keys()].filter((place) => foldOf[place] === fold);
-      const candidates = [...task.items, ...unseen.flatMap((place) => gold[place].machine ?? [])];
-      const randomScores = Array.from({ length: draws }, () => candidates.map(() => random.uniform()));
-      const right = seeds.flatMap(({ machine, label }) => (machine?.label === label ? [machine] : []));
-      const all = seeds.flatMap(({ machine }) => machine ?? []);
-      const alike = Array.from({ length: draws }, () => alikeByClass(all, { like: right, random }));
-      return { seeds, unseen, candidates, randomScores, right, alike };
-    });
-  }).flat();
-}
-
-function merged(
-  fits: readonly FoldFit[],
-  of: { names: readonly SelectorName[]; plans: ReturnType<typeof plannedFolds>; gold: readonly GoldRow[] },
-): CrossFitted {
-  const { names, plans, gold } = of;
-  const records = new Map<string, HeldOut>();
+  const heldOut = new Map<string, HeldOut>();
   const recordOf = (trainedOn: string) => {
-    const record = records.get(trainedOn) ?? { predicted: [], logLikelihoods: [], taken: 0, takenRight: 0 };
-    records.set(trainedOn, record);
+    const record = heldOut.get(trainedOn) ?? { predicted: [], logLikelihoods: [], taken: 0, takenRight: 0 };
+    heldOut.set(trainedOn, record);
     return record;
   };
-  for (const [index, fit] of fits.entries())
-    for (const [trainedOn, sets] of Object.entries(fit)) {
-      const record = recordOf(trainedOn);
-      for (const [setOfFold, { predicted, logLikelihoods, taken, takenRight }] of sets.entries()) {
-        const set = Math.floor(index / folds) * sets.length + setOfFold;
+  const rowsOfFolds: (readonly number[])[][] = [];
+
+  for (let repetition = 0; repetition < repetitions; repetition++) {
+    const random = Random.seeded({ seed, purpose: `folds of gold rows ${repetition}` });
+    const foldOf = stratifiedFolds({ classes: gold.map(({ label }) => label), folds, random });
+    rowsOfFolds.push([]);
+    for (let fold = 0; fold < folds; fold++) {
+      const seeds = gold.filter((_, place) => foldOf[place] !== fold);
+      const unseen = [...gold.keys()].filter((place) => foldOf[place] === fold);
+      rowsOfFolds[repetition].push(unseen);
+      const candidates = [...items, ...unseen.flatMap((place) => gold[place].machine ?? [])];
+      const rightLabels = new Map(unseen.map((place) => [gold[place].machine, gold[place].label]));
+      /** @param set the set of predictions that this fold is part of */
+      const predict = async (
+        trainedOn: string,
+        examples: readonly RowExample[],
+        { set = repetition, ofGold = [] }: { set?: number; ofGold?: readonly WeakLabel[] } = {},
+      ) => {
+        const model = await fitRowClassifier({ features: words, classCount, examples });
+        const record = recordOf(trainedOn);
         record.predicted[set] ??= new Int32Array(gold.length);
         record.logLikelihoods[set] ??= new Float64Array(gold.length);
-        for (const [at, place] of plans[index].unseen.entries()) {
-          record.predicted[set][place] = predicted[at];
-          record.logLikelihoods[set][place] = logLikelihoods[at];
+        for (const place of unseen) {
+          const probabilities = model(gold[place].row);
+          record.predicted[set][place] = likeliest(probabilities);
+          record.logLikelihoods[set][place] = Math.log(Math.max(leastProbability, probabilities[gold[place].label]));
         }
-        record.taken += taken;
-        record.takenRight += takenRight;
+        record.taken += ofGold.length;
+        record.takenRight += ofGold.filter((item) => item.label === rightLabels.get(item)).length;
+      };
+      /** Held-out gold rows are among the items, so that the share of right weak labels is known. Nothing is trained on them. */
+      const select = (name: SelectorName, scores: ArrayLike<number>, set?: number) => {
+        const taken = takeShare({ items: candidates, scores, share }).map((place) => candidates[place]);
+        const [ofGold, others] = [true, false].map((isGold) =>
+          taken.filter((item) => rightLabels.has(item) === isGold),
+        );
+        return predict(name, [...seeds, ...others], { set, ofGold });
+      };
+      if (controls) {
+        await predict('gold-alone', seeds);
+        await predict('all', [...seeds, ...items]);
       }
+      for (const name of names) {
+        const fixedScores = fixed.get(name);
+        const ofScores = Random.seeded({ seed, purpose: `scores by ${name}` });
+        const scores =
+          fixedScores === undefined
+            ? await selectors[name].score({ ...task, items: candidates, seeds, random: ofScores })
+            : candidates.map((item) => ({ score: fixedScores.get(item) ?? 0 }));
+        await select(
+          name,
+          scores.map(({ score }) => score),
+        );
+      }
+      if (controls) {
+        const setOf = (draw: number) => repetition * draws + draw;
+        const randomScores = Array.from({ length: draws }, () => candidates.map(() => random.uniform()));
+        const right = seeds.flatMap(({ machine, label }) => (machine?.label === label ? [machine] : []));
+        const all = seeds.flatMap(({ machine }) => machine ?? []);
+        for (const [draw, scores] of randomScores.entries()) await select('random', scores, setOf(draw));
+        await predict(roomNames.right, right);
+        for (let draw = 0; draw < draws; draw++)
+          await predict(roomNames.random, alikeByClass(all, { like: right, random }), { set: setOf(draw) });
+      }
+      onFold(repetition * folds + fold + 1, repetitions * folds);
     }
+  }
+
   const room = { right: recordOf(roomNames.right), random: recordOf(roomNames.random) };
-  for (const name of Object.values(roomNames)) records.delete(name);
-  for (let repetition = 0; repetition < repetitions; repetition++) {
-    const chosen = recordOf('chosen');
+  for (const name of Object.values(roomNames)) heldOut.delete(name);
+  const chosen = recordOf('chosen');
+  for (const [repetition, rows] of rowsOfFolds.entries()) {
     chosen.predicted.push(new Int32Array(gold.length));
     chosen.logLikelihoods.push(new Float64Array(gold.length));
-    for (const { unseen } of plans.slice(repetition * folds, (repetition + 1) * folds)) {
-      const heldOut = new Set(unseen);
+    for (const unseen of rows) {
+      const isUnseen = new Set(unseen);
       const best = bestOf(names, (name) =>
-        sumWhere(recordOf(name).logLikelihoods[repetition], (place) => !heldOut.has(place)),
+        sumWhere(recordOf(name).logLikelihoods[repetition], (place) => !isUnseen.has(place)),
       );
       for (const place of unseen) {
         chosen.predicted[repetition][place] = recordOf(best).predicted[repetition][place];
@@ -186,8 +151,10 @@ function merged(
   }
   const total = (name: SelectorName) =>
     recordOf(name).logLikelihoods.reduce((sum, likelihoods) => sum + sumWhere(likelihoods, () => true), 0);
-  return { heldOut: records, room, chosen: bestOf(names, total) };
+  return { heldOut, room, chosen: bestOf(names, total) };
 }
+
+const roomNames = { right: 'right weak labels', random: 'random weak labels' } as const;
 
 /** Scores without gold are the same in every fold. */
 async function scoresWithoutSeeds(options: {
