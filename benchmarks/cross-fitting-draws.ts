@@ -115,12 +115,10 @@ export function drawOf(
 
 /** The parts that `init` chose before cross-fitting. */
 function partsOf(labels: number) {
-  const { detector, demonstrations, environment, calibration } = fittingParts(labels, {
-    unlabelled: mostUnlabelled,
-    trainsDetector: true,
-    calibrates: true,
-  });
-  return { detector, demonstrations, environment, calibration };
+  const { demonstrations, environment } = fittingParts(labels, { unlabelled: mostUnlabelled, calibrates: true });
+  const most = (count: number, share: number) => Math.min(count, Math.max(4, Math.floor(share * labels)));
+  const calibration = Math.min(2000, Math.max(0, mostUnlabelled - environment) + most(400, 0.2));
+  return { detector: most(400, 0.3), demonstrations, environment, calibration };
 }
 
 function withoutLabel({ labels: _, ...thread }: Thread): Thread {

@@ -1,7 +1,6 @@
 import { Command } from '@commander-js/extra-typings';
 import type { AnnotateProgress } from '../../experts/asking/annotation-tally.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
-import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
@@ -52,7 +51,10 @@ function annotateOptions() {
       '<threads>',
       'thread file, .jsonl or .jsonl.gz; - judges the text of standard input and prints the judgement',
     )
-    .option('--store <file>', 'annotation store (SQLite) that the judgements go to; made when absent; not needed for -')
+    .option(
+      '--store <file>',
+      'annotation store (SQLite) that the judgements go to; made when absent (default: annotations.sqlite, or none for -)',
+    )
     .requiredOption(
       '--detector <file>',
       'saved local detector (.json), such as that of a run, or a detector file (.yaml) for language models',
@@ -107,8 +109,7 @@ Examples:
 const bytesWorthAProcess = 2e6;
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
-  const { detector, store, skipInvalid = false } = options;
-  if (store === undefined) throw new InputError('no annotation store is named; give --store <file>, made when absent');
+  const { detector, store = 'annotations.sqlite', skipInvalid = false } = options;
   if (!isDetectorFile(detector)) refuseModelOptions(options);
   else refuseOptions(options, ['jobs'], 'is for saved local detectors, and language models are queried by one process');
   const [{ annotateThreads, answerThreads }, { printAnnotated }, { watched }] = await Promise.all([

@@ -61,14 +61,12 @@ export function annotationNamed(options: {
           .list({ ...filter, threadId, prefixLength: Number(posts) })
           // Parts of a judgement are stored under the same thread; they count only when their detector is named.
           .filter((row) => detector !== undefined || !row.detector.includes('/'));
-  if (matches.length > 1)
-    throw new InputError(
-      `${JSON.stringify(name)} may mean several annotations; give the beginning of one key, or --detector:\n${listTable(matches.slice(0, candidatesShown))}`,
-    );
-  const [row] = store.getRows(matches.map(({ key }) => key)).values();
-  if (row !== undefined) return row;
+  const [row, ...others] = store.getRows(matches.map(({ key }) => key)).values();
+  if (row !== undefined && others.length === 0) return row;
   throw new InputError(
-    `${store.path} holds no annotation ${JSON.stringify(name)}; give the beginning of a key, or <thread>:<posts>, as annotations list shows them`,
+    row === undefined
+      ? `${store.path} holds no annotation ${JSON.stringify(name)}; give the beginning of a key, or <thread>:<posts>, as annotations list shows them`
+      : `${JSON.stringify(name)} may mean several annotations; give the beginning of one key, or --detector:\n${listTable(matches.slice(0, candidatesShown))}`,
   );
 }
 

@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
 import type { AnnotationFilter } from '../../experts/annotations/annotation-list.ts';
 import type { AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
-import { missingPath } from '../../src/missing-path.ts';
 import { terminalTable } from '../report/table.ts';
 import { annotationNamed, debateText, listTable, rereadText, unreadableText } from './annotations-show.ts';
-import { positiveInteger } from './option-values.ts';
+import { existingPath, positiveInteger } from './option-values.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
 export function annotationsCommand(terminal: Terminal) {
@@ -39,8 +37,9 @@ Examples:
     .addCommand(importCommand(terminal));
 }
 
+/** Opening a store creates it, which would hide a mistyped path. */
 function ofStore(name: string, description: string) {
-  return new Command(name).description(description).argument('<store>', 'annotation store');
+  return new Command(name).description(description).argument('<store>', 'annotation store', existingPath);
 }
 
 function statsCommand(terminal: Terminal) {
@@ -50,7 +49,7 @@ function statsCommand(terminal: Terminal) {
   )
     .option('--json', 'print the counts as JSON')
     .action(async (path, { json }) => {
-      const stats = await withStore(existing(path), (store) => store.stats());
+      const stats = await withStore(path, (store) => store.stats());
       printResult(terminal, { json, value: { store: path, ...stats }, text: statsTable(path, stats) });
     });
 }
@@ -69,7 +68,7 @@ function listCommand(terminal: Terminal) {
       // One row more than is shown, to know whether there are more.
       const rows =
         wrong === undefined
-          ? await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }))
+          ? await withStore(path, (store) => store.list({ ...filter, limit: limit + 1 }))
           : await wrongRows(path, { filter, wrong, terminal });
       const shown = rows.slice(0, limit);
       printResult(terminal, { json, value: shown, text: listTable(shown) });
@@ -87,7 +86,7 @@ async function wrongRows(
     import('../../src/data/thread-file.ts'),
   ]);
   const threads = await loadThreads(labelled, {});
-  const { wrong, compared } = await withStore(existing(path), (store) => wrongAnnotations(store, { threads, filter }));
+  const { wrong, compared } = await withStore(path, (store) => wrongAnnotations(store, { threads, filter }));
   if (compared === 0)
     throw new InputError(
       `${path} holds no judgement of a thread that has a label in ${labelled}; give the labelled threads that were judged`,
@@ -102,7 +101,7 @@ function unreadableCommand(terminal: Terminal) {
     .option('--forget', 'forget them, so that the next run queries again')
     .option('--json', 'print the rows as JSON')
     .action(async (path, { detector, forget = false, json }) => {
-      const rows = await withStore(existing(path), (store) => {
+      const rows = await withStore(path, (store) => {
         const listed = store.unreadable.list().filter((row) => detector === undefined || row.detector === detector);
         if (forget) store.unreadable.forget(listed.map(({ key }) => key));
         return listed;
@@ -122,7 +121,7 @@ function showCommand(terminal: Terminal) {
     .option('--raw', 'print each answer as it came over the wire, too')
     .option('--json', 'print the whole row, and the answers that it was made of, as JSON')
     .action(async (path, name, { detector, raw, json }) => {
-      const { row, responses } = await withStore(existing(path), (store) => {
+      const { row, responses } = await withStore(path, (store) => {
         const row = annotationNamed({ store, name, detector });
         return { row, responses: store.responses.of([row.key]) };
       });
@@ -139,7 +138,7 @@ function rereadCommand(terminal: Terminal) {
     .option('--json', 'print the counts and changes as JSON')
     .action(async (path, { write = false, json }) => {
       const { reread } = await import('../../experts/annotations/reread.ts');
-      const rereading = await withStore(existing(path), (store) => reread(store, { write }));
+      const rereading = await withStore(path, (store) => reread(store, { write }));
       const value = { store: path, written: write, ...rereading };
       printResult(terminal, { json, value, text: rereadText(rereading, { write }) });
     });
@@ -150,7 +149,7 @@ function exportCommand(terminal: Terminal) {
     .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--json', 'print the count as JSON')
     .action(async (path, file, { json }) => {
-      const exported = await withStore(existing(path), (store) => store.export(file));
+      const exported = await withStore(path, (store) => store.export(file));
       const value = { store: path, file, exported };
       printResult(terminal, { json, value, text: `${exported} annotations: ${file}\n` });
     });
@@ -160,10 +159,9 @@ function importCommand(terminal: Terminal) {
   return new Command('import')
     .description('Add the annotations of an exported file; a question that the store has an answer to keeps it.')
     .argument('<store>', 'annotation store; made when absent')
-    .argument('<file>', 'exported annotations')
+    .argument('<file>', 'file that annotations export wrote', existingPath)
     .option('--json', 'print the counts as JSON')
     .action(async (path, file, { json }) => {
-      if (!existsSync(file)) throw new InputError(`there is no file ${file}; give one that annotations export wrote`);
       const { read, added } = await withStore(path, (store) => store.import(file));
       const text = `${read} annotations read, ${added} of them new: ${path}\n`;
       printResult(terminal, { json, value: { store: path, file, read, added }, text });
@@ -178,12 +176,6 @@ async function withStore<T>(path: string, use: (store: AnnotationStore) => T | P
   } finally {
     store.close();
   }
-}
-
-/** Opening a store creates it, which would hide a mistyped path. */
-function existing(path: string): string {
-  if (!existsSync(path)) throw new InputError(missingPath(path));
-  return path;
 }
 
 function statsTable(

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { closest } from 'fastest-levenshtein';
 import { type JudgingTask, judgementLabels } from '../../experts/tasks/task-file.ts';
 import { identityOf, type Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
@@ -9,7 +8,7 @@ import type { DetectorFile } from '../config/detector-file.ts';
 import { type Goal, goals } from '../init/experiment-text.ts';
 import type { FoundEncoder } from '../init/found-encoders.ts';
 import { fittingParts, type foundIn } from '../init/found-threads.ts';
-import { shareOf } from './option-values.ts';
+import { list, shareOf } from './option-values.ts';
 import type { Ask } from './questions.ts';
 
 interface GivenAnswers {
@@ -26,9 +25,9 @@ interface GivenAnswers {
 /** The answers from the options, and from questions for the rest. */
 export async function answersTo(
   contents: ReturnType<typeof foundIn>,
-  options: GivenAnswers & { path: string; ask: Ask; threads: number },
+  options: GivenAnswers & { ask: Ask; threads: number },
 ) {
-  const { path, ask, threads } = options;
+  const { ask, threads } = options;
   const names = contents.tasks.map(({ task }) => task.name);
   const taskName = await ask('Which label is decided', {
     option: options.task ?? (names.length > 1 ? undefined : names[0]),
@@ -36,18 +35,16 @@ export async function answersTo(
     explanation:
       'The label of a thread that is decided: one of your own by its name, or a known one. rumor: whether it is one; veracity: true, false, unverified or non-rumor; rumor-veracity: true, false or unverified.',
   });
-  const chosen = contents.tasks.find(({ task }) => task.name === taskName);
-  if (chosen === undefined)
-    throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
+  const chosen = contents.tasks.find(({ task }) => task.name === taskName) ?? contents.tasks[0];
   const { task: decided, labelled } = chosen;
-  const partsFor = (calibrates: boolean, trainsDetector: boolean) =>
-    fittingParts(labelled, { unlabelled: threads - labelled, trainsDetector, calibrates });
+  const unlabelled = threads - labelled;
   const alerts = alertsOf(options.alerts, decided);
   const smallest = await fewestThreads(chosen, alerts);
   // Without alerts, the labelled threads of a local detector calibrate where others are too few.
   const isLocal = options.detector === undefined || options.detector === 'local';
-  const unlabelled = threads - labelled;
-  const most = isLocal ? unlabelled - Math.min(100, Math.floor(unlabelled / 3)) : partsFor(true, false).calibration;
+  const most = isLocal
+    ? unlabelled - Math.min(100, Math.floor(unlabelled / 3))
+    : fittingParts(labelled, { unlabelled, calibrates: true }).calibration;
   const canCalibrate = (isLocal && alerts.length === 0) || most >= smallest(options.riskLevel ?? usualLevel);
   const { goal, level } = await chosenGoal(options, { ask, canCalibrate, alerts });
   const which = await ask('Detector: local, or a detector file for language models', {
@@ -61,8 +58,7 @@ export async function answersTo(
   const detector = file?.path ?? null;
   const task = file === null ? decided : inOrderOf(file, decided);
   const encoder = await chosenEncoder({ option: options.encoder, detector, ask });
-  const isCrossFitted = detector === null && goal !== 'ratio-sweep';
-  const parts = isCrossFitted ? null : partsFor(goal === 'guarantee', detector === null);
+  const parts = detector === null ? null : fittingParts(labelled, { unlabelled, calibrates: goal === 'guarantee' });
   const calibration = parts === null ? most : parts.calibration;
   const hasLabelsInstead = parts === null && alerts.length === 0;
   if (goal === 'guarantee' && !hasLabelsInstead && calibration < smallest(level))
@@ -89,21 +85,10 @@ export async function answersTo(
 
 const usualLevel = 0.05;
 
-/** The labels of a task that raise an alert. @throws InputError for an unknown label, or if all labels do */
-function alertsOf(text: string | undefined, { name, labels }: Task): string[] {
+/** The labels that raise an alert. The schema of experiments refuses those that are none of the task, and all of them. */
+function alertsOf(text: string | undefined, { labels }: Task): string[] {
   if (text === undefined) return [];
-  const named = labels.includes(text) ? [text] : text.split(',').map((label) => label.trim());
-  const unknown = named.find((label) => !labels.includes(label));
-  if (unknown !== undefined)
-    throw new InputError(
-      `${JSON.stringify(unknown)} of --alerts is no label of ${name}; did you mean ${closest(unknown, [...labels])}? There are ${labels.join(', ')}`,
-    );
-  const alerts = labels.filter((label) => named.includes(label));
-  if (alerts.length === labels.length)
-    throw new InputError(
-      `every label of ${name} raises an alert; leave --alerts out, or name those that someone acts on`,
-    );
-  return alerts;
+  return labels.includes(text) ? [text] : list(text);
 }
 
 /** The number of calibration threads that can show a risk level, if as many raise an early alert as have such a label. */
@@ -116,7 +101,7 @@ async function fewestThreads(
   const raising = counts.reduce((sum, { label, count }) => sum + (alerts.includes(label) ? count : 0), 0);
   if (raising === 0)
     throw new InputError(
-      `no thread has the label ${alerts.join(' or ')} of --alerts; name others, or add such threads`,
+      `no thread has the label ${alerts.join(' or ')} of --alerts; name others (there are ${counts.map(({ label }) => label).join(', ')}), or add such threads`,
     );
   return (level) => Math.ceil((fewestEarlyAlerts({ level, confidence: 0.9 }) * labelled) / raising);
 }
@@ -173,12 +158,14 @@ async function chosenEncoder(options: {
   const { foundEncoders, transformerIn } = await import('../init/found-encoders.ts');
   const encoders = foundEncoders();
   const names = ['none', ...encoders.map(({ name }) => name)];
-  const which = await ask('Sentence encoder for the detector', {
-    option: option ?? (encoders.length === 0 ? 'none' : undefined),
-    choices: names,
-    explanation:
-      'The local detector reads n-grams of words and characters. A sentence encoder knows meanings, too: it may help where labels are few, and takes time. Exported policies cannot carry it. `earshot detect <threads> --train` says whether it helps with your labels; docs/how-to/choose-an-encoder.md says where to get others.',
-  });
+  const which =
+    option ??
+    (await ask('Sentence encoder for the detector', {
+      option: encoders.length === 0 ? 'none' : undefined,
+      choices: names,
+      explanation:
+        'The local detector reads n-grams of words and characters. A sentence encoder knows meanings, too: it may help where labels are few, and takes time. Exported policies cannot carry it. `earshot detect <threads> --train` says whether it helps with your labels; docs/how-to/choose-an-encoder.md says where to get others.',
+    }));
   if (which === 'none') return null;
   const encoder = encoders.find(({ name }) => name === which) ?? transformerIn(which, which);
   if (encoder === null)

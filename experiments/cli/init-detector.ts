@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { usageSummary } from '../../experts/llm/cost/usage.ts';
 import { credentialsOf, endpointSchema } from '../../experts/llm/endpoint.ts';
@@ -9,6 +8,7 @@ import { parseYaml } from '../../src/yaml.ts';
 import { detectorFileOf } from '../config/detector-file.ts';
 import { judgeByModels } from '../judging/judge.ts';
 import { judgeText } from '../judging/judge-text.ts';
+import { refuseExisting } from './option-values.ts';
 import { judgementOf } from './print-annotated.ts';
 import { watched } from './progress.ts';
 import type { Ask } from './questions.ts';
@@ -35,8 +35,7 @@ const sample = 'BREAKING: the bridge over the river has collapsed, they say. Spr
 export async function initDetector(options: InitDetectorOptions): Promise<void> {
   const { name = 'detector', out = `${name}.yaml`, force = false, threads = 'threads.jsonl' } = options;
   const { test, json, terminal } = options;
-  if (existsSync(out) && !force)
-    throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
+  refuseExisting({ out, force });
   const text = await detectorText(options);
   const file = await detectorFileOf(parseYaml(text, 'the detector file is'), out);
   // Somebody waits for it.

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { Command, Option } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
@@ -7,16 +6,15 @@ import { loadThreads, refuseTable } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestOnAverage } from '../../src/metrics/conformal-risk-control.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
-import { missingPath } from '../../src/missing-path.ts';
 import { present } from '../../src/present.ts';
 import { quoted } from '../../src/shell-words.ts';
-import { isPlainObject } from '../config/overrides.ts';
+import type { PlainObject } from '../config/overrides.ts';
 import { experimentText, goals } from '../init/experiment-text.ts';
 import { countsInWords, fewestLabelled, foundIn, labelCommandFor, readsTimes } from '../init/found-threads.ts';
 import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import { answersTo } from './init-answers.ts';
-import { type OptionsOf, percentage, refuseOptions } from './option-values.ts';
+import { existingPath, type OptionsOf, percentage, refuseExisting, refuseOptions } from './option-values.ts';
 import { questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
@@ -94,8 +92,7 @@ Examples:
   earshot init --detector
   earshot init --detector --base-url https://api.openai.com/v1 --model gpt-4o-mini --api-key-env OPENAI_API_KEY
   earshot init threads.jsonl.gz --goal fewer-queries --detector experiments/recipes/detectors/single-prompt.yaml --yes
-  earshot init threads.jsonl --alerts escalated --name alerts --yes
-  earshot init threads.jsonl --goal ratio-sweep --name ratios --yes`,
+  earshot init threads.jsonl --alerts escalated --name alerts --yes`,
     );
 }
 
@@ -112,7 +109,7 @@ async function init(argument: string | undefined, options: InitOptions & { termi
         'A file of JSON Lines, one thread a line: its id, its label, and its posts with the claim first. `earshot data import` makes one of a table or a common data set.',
       check(answer) {
         refuseTable(answer, { after: selectInstead });
-        if (!existsSync(answer)) throw new InputError(missingPath(answer));
+        existingPath(answer);
       },
     });
     const threads = await loadThreads(path, { skipInvalid, onSkipped: (line) => stderr.write(`${line}\n`) });
@@ -123,29 +120,27 @@ async function init(argument: string | undefined, options: InitOptions & { termi
     const contents = foundIn(threads, path);
     const { posts, postsWithoutTime } = contents.description;
     stderr.write(foundText(contents, { threads: threads.length, width: proseWidth(terminal) }));
-    const { out, notes, ...answers } = await answersTo(contents, { ...options, path, ask, threads: threads.length });
+    const { out, notes, ...answers } = await answersTo(contents, { ...options, ask, threads: threads.length });
     for (const note of notes) stderr.write(`${wrapped(`  ${note}`, { width: proseWidth(terminal), indent: '  ' })}\n`);
-    if (existsSync(out) && !force)
-      throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
+    refuseExisting({ out, force });
 
-    const { detector, goal, parts, labelled } = answers;
-    const timing = readsTimes({ labelled: parts?.detector ?? labelled, posts, postsWithoutTime });
+    const { detector, parts, labelled } = answers;
+    const timing = readsTimes({ labelled, posts, postsWithoutTime });
     if (parts === null && labelled < fewLabels)
       stderr.write(
         `${wrapped(`${labelled} threads are labelled for ${answers.task.name}. With fewer than ${fewLabels}, scores say little, and each further label helps much: label more if you can.`, { width: proseWidth(terminal) })}\n`,
       );
     const text = experimentText({ ...answers, threads: path, timing });
     // Read and split as a training would, so that what is written runs.
-    const raw: unknown = parse(text);
-    const experiment = resolveExperiment(experimentWithin(raw), out);
+    const raw: PlainObject = parse(text);
+    const experiment = resolveExperiment(raw, out);
     const [used] = await Promise.all(experiment.seeds.map((seed) => threadsUsed(threads, { experiment, seed })));
     writeFileAtomically(out, text);
     stdout.write(`${wrapped(`Wrote ${out}. ${used}`, { width: proseWidth(terminal) })}\n`);
-    const command = goal === 'ratio-sweep' ? 'sweep' : 'train';
     const next = present([
       detector !== null &&
         `npx earshot annotate ${quoted(path)} --store judged.sqlite --detector ${quoted(detector)} --dry-run  # what it would cost`,
-      `npx earshot ${command} ${quoted(out)}`,
+      `npx earshot train ${quoted(out)}`,
     ]);
     stdout.write(`Next: ${next.join('\n      ')}\n`);
   } finally {
@@ -183,9 +178,7 @@ function foundText(
 
 /** Describes who trains and tests. @throws InputError if a seed's threads leave nothing to train on */
 async function threadsUsed(threads: readonly Thread[], of: { experiment: Experiment; seed: number }): Promise<string> {
-  const [{ assertEveryLabel }, { taskOf }, { splitParts }, { crossFittedFacts }] = await Promise.all([
-    import('../../experts/detectors/local/training-labels.ts'),
-    import('../stop-agent/experiment.ts'),
+  const [{ splitParts }, { crossFittedFacts }] = await Promise.all([
     import('../stop-agent/parts.ts'),
     import('../stop-agent/cross-fitting.ts'),
   ]);
@@ -199,9 +192,6 @@ async function threadsUsed(threads: readonly Thread[], of: { experiment: Experim
   };
   if (crossFitting === null) {
     const parts = splitParts(threads, experiment, seed);
-    const task = taskOf(experiment);
-    const labels = parts.detector.flatMap((thread) => task.goldLabel(thread) ?? []);
-    if (!('file' in experiment.detector)) assertEveryLabel({ task, labels, threads: parts.detector.length });
     refuseShort(parts.demonstrations);
     const sizes = Object.entries(parts).map(([part, { length }]) => length > 0 && `${part} ${length}`);
     return `Parts: ${present(sizes).join(', ')}.`;
@@ -224,10 +214,4 @@ async function threadsUsed(threads: readonly Thread[], of: { experiment: Experim
     isByLabels &&
       'The guarantee is found on the labelled threads and holds on average; with 150 unlabelled threads it would hold with 90% confidence.',
   ]).join(' ');
-}
-
-/** The experiment of a sweep file, or the file itself. */
-function experimentWithin(raw: unknown) {
-  if (!isPlainObject(raw)) throw new Error('the template is not a map');
-  return isPlainObject(raw.experiment) ? { name: raw.name, ...raw.experiment } : raw;
 }

@@ -30,10 +30,12 @@ export function questions(terminal: Terminal, { yes }: { yes: boolean }) {
   const reader = yes ? null : createInterface({ input: stdin });
   const lines = reader?.[Symbol.asyncIterator]();
   const ask = async (question: string, prompt: Prompt): Promise<string> => {
-    const { option, choices, fallback = choices?.[0] ?? '', explanation, check, meanings = {} } = prompt;
+    const { option, choices, fallback = choices?.[0] ?? '', explanation, meanings = {} } = prompt;
     if (option !== undefined || lines === undefined) {
-      await check?.(option ?? fallback);
-      return option ?? fallback;
+      const answer = option ?? fallback;
+      const problem = await problemOf(answer, prompt);
+      if (problem === null) return answer;
+      throw new InputError(choices?.includes(answer) === false ? `${question}? ${problem}` : problem);
     }
     const shown = choices?.map((choice) =>
       wrapped(`  ${choice}${choice in meanings ? `: ${meanings[choice]}` : ''}`, { width, indent: '    ' }),
@@ -44,9 +46,9 @@ export function questions(terminal: Terminal, { yes }: { yes: boolean }) {
       const { value, done } = await lines.next();
       if (done) throw new InputError('no answer; give the answers as options, or --yes to take the defaults');
       const answer = String(value).trim() || fallback;
-      const reply = answer === '?' ? explanation : await problemOf(answer, prompt);
-      if (reply === null) return answer;
-      stderr.write(`${wrapped(reply, { width })}\n[${fallback}] `);
+      const problem = answer === '?' ? null : await problemOf(answer, prompt);
+      if (answer !== '?' && problem === null) return answer;
+      stderr.write(`${wrapped(problem === null ? explanation : `${problem}.`, { width })}\n[${fallback}] `);
     }
   };
   return Object.assign(ask, { close: () => reader?.close() });
@@ -54,12 +56,12 @@ export function questions(terminal: Terminal, { yes }: { yes: boolean }) {
 
 async function problemOf(answer: string, { choices, check }: Prompt): Promise<string | null> {
   if (choices !== undefined && !choices.includes(answer))
-    return `${JSON.stringify(answer)} is none of ${choices.join(', ')}.`;
+    return `${JSON.stringify(answer)} is none of ${choices.join(', ')}`;
   try {
     await check?.(answer);
     return null;
   } catch (error) {
-    if (error instanceof InputError) return `${error.message}.`;
+    if (error instanceof InputError) return error.message;
     throw error;
   }
 }

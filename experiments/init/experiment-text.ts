@@ -9,7 +9,6 @@ export const goals = {
   'fewer-queries': 'one query of the detector per thread, at the stop: a small student of its judgements decides when',
   earliest: 'soon after the detector can be trusted: it is queried while the agent reads, and waiting is expensive',
   'best-f1': 'as right as reading everything, and earlier: it is queried while the agent reads, and waiting is cheap',
-  'ratio-sweep': 'the paper’s agent with nine ratios of its three experts, and the best of them on a development part',
 } as const;
 export type Goal = keyof typeof goals;
 
@@ -19,62 +18,41 @@ export interface InitChoices {
   readonly task: Task;
   /** Labels of the task that raise an alert; none where any may be predicted early. */
   readonly alerts: readonly string[];
-  /** A detector file; null for a local detector, trained on a part of the threads. */
+  /** A detector file; null for a local detector, which is trained on the labelled threads. */
   readonly detector: string | null;
   /** A sentence encoder for the local detector; null for n-grams alone. */
   readonly encoder: FoundEncoder['config'] | null;
   /** Whether the local detector reads times. */
   readonly timing: boolean;
   readonly goal: Goal;
-  /** Null for cross-fitting, in which every labelled thread trains and is tested. */
+  /** Null for the cross-fitting of a local detector, in which every labelled thread trains and is tested. */
   readonly parts: PartCounts | null;
   /** Largest share of predictions that may change, or of early alerts that may be withdrawn, for the goal of a guarantee. */
   readonly level: number;
 }
 
-/** A commented experiment file, or a sweep file for the goal that is one. */
+/** A commented experiment file. */
 export function experimentText(choices: InitChoices): string {
   const { name, goal, alerts } = choices;
-  const isForAlerts = alerts.length > 0 && goal !== 'guarantee' && goal !== 'ratio-sweep';
   const head = [
-    isForAlerts
+    alerts.length > 0 && goal !== 'guarantee'
       ? '# Made by `earshot init --alerts`: alerts that are right and come early.'
       : `# Made by \`earshot init\` for ${goal}: ${goals[goal]}.`,
     '# `earshot options stop-agent` says what else may stand here; what is left out takes its default.',
   ];
-  const lines =
-    goal === 'ratio-sweep'
-      ? [
-          'kind: sweep',
-          `name: ${scalar(name)}`,
-          'experiment:',
-          ...shared(choices).map((line) => `  ${line}`),
-          'seeds: [1, 2, 3]',
-          '# α is the weight of the conservative expert, β of the early-action one, γ of the misleading one.',
-          'space:',
-          '  agent.imitation.alpha: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]',
-          'derived:',
-          '  agent.imitation.beta: (1 - alpha) / 2',
-          '  agent.imitation.gamma: (1 - alpha) / 2',
-          'constraints: [alpha + beta > gamma]',
-        ]
-      : [`name: ${scalar(name)}`, ...shared(choices), ...settledAgent(goal, choices)];
-  return `${[...head, ...lines].join('\n')}\n`;
+  return `${[...head, `name: ${scalar(name)}`, ...shared(choices), ...settledAgent(goal, choices)].join('\n')}\n`;
 }
 
 function shared({ threads, task, alerts, detector, encoder, timing, goal, parts }: InitChoices): string[] {
-  const seeds = [
+  return present([
     `# Each seed draws ${parts === null ? 'other folds' : 'its own split'} and its own agent; the report has means over them.`,
     'seeds: [1, 2, 3]',
-  ];
-  return present([
-    ...(goal === 'ratio-sweep' ? [] : seeds),
     `data: { threads: ${scalar(threads)} }`,
     '# Which label is decided, and its classes in the order of reports.',
     `task: ${taskText(task)}`,
     alerts.length > 0 && '# Policies and rules stop early with these predictions alone, and read on with others.',
     alerts.length > 0 && `alerts: [${alerts.map(scalar).join(', ')}]`,
-    ...(parts === null ? crossFitting(goal) : splitInto(parts, detector)),
+    ...(parts === null ? crossFitting(goal) : splitInto(parts)),
     detector !== null && '# Asked after 1, 2, 3, 5, 8, … posts only, and every answer is kept.',
     (detector !== null || timing || encoder !== null) && 'detector:',
     detector !== null && `  file: ${scalar(detector)}`,
@@ -100,11 +78,10 @@ function crossFitting(goal: Goal) {
   ];
 }
 
-function splitInto(parts: PartCounts, detector: string | null) {
+function splitInto(parts: PartCounts) {
   return [
     `# No thread is used twice. ${parts.development === 0 ? 'The' : 'Settings are chosen on the development part; the'} test takes the rest.`,
     'split:',
-    detector === null && `  detector: ${parts.detector}  # labelled threads that train the detector`,
     `  demonstrations: ${parts.demonstrations}  # labelled threads that demonstrate when to stop`,
     `  environment: ${parts.environment}  # further threads that the agent learns from; they need no labels`,
     parts.development > 0 && `  development: ${parts.development}`,
@@ -122,7 +99,7 @@ function taskText(task: Task): string {
 }
 
 /** The cost of waiting for a whole thread by goal; all of macro-F1 is worth 1. */
-const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep' | 'guarantee'>, number>> = {
+const delayCosts: Readonly<Record<Exclude<Goal, 'guarantee'>, number>> = {
   'fewer-queries': 0.2,
   earliest: 0.4,
   'best-f1': 0.1,
@@ -130,7 +107,7 @@ const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep' | 'guarantee'>, nu
 
 /** The settled agent (`trainers/stop-agent/settled-pairs.ts`) needs no labels and serves every goal by its threshold. */
 function settledAgent(
-  goal: Exclude<Goal, 'ratio-sweep'>,
+  goal: Goal,
   { detector, level, alerts, parts }: Pick<InitChoices, 'detector' | 'level' | 'alerts' | 'parts'>,
 ): string[] {
   const agent = 'agent: { algorithm: settled, hidden: 8, task: { environment: pseudo-labelled } }';

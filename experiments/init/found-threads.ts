@@ -4,7 +4,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 
-/** Fewer leave nothing to test on once a detector and the demonstrations have theirs. */
+/** Fewer leave nothing to test on once the demonstrations have theirs. */
 export const fewestLabelled = 40;
 
 /** Labels of each class: two for the part that trains a local detector, and some for the test. */
@@ -50,7 +50,6 @@ export function countsInWords(counts: readonly { readonly label: string; readonl
 }
 
 export interface PartCounts {
-  readonly detector: number;
   readonly demonstrations: number;
   readonly environment: number;
   readonly development: number;
@@ -59,15 +58,12 @@ export interface PartCounts {
 }
 
 /** More threads hardly lower the threshold, and judging them by a language model costs money. */
-const mostCalibration = { free: 2000, paid: 200 };
+const mostCalibration = 200;
 
-/**
- * The paper's sizes if there are enough threads, or else shares; the test takes the rest, at least three tenths. A
- * local detector gets up to four times the paper's threads, which help it most.
- */
+/** The paper's sizes if there are enough threads, or else shares; the test takes the rest, at least three tenths. */
 export function fittingParts(
   labelled: number,
-  { unlabelled, trainsDetector, calibrates }: { unlabelled: number; trainsDetector: boolean; calibrates: boolean },
+  { unlabelled, calibrates }: { unlabelled: number; calibrates: boolean },
 ): PartCounts {
   const most = (count: number, share: number) => Math.min(count, Math.max(4, Math.floor(share * labelled)));
   // Threads without a label are the environment's first, then the calibration's.
@@ -77,12 +73,11 @@ export function fittingParts(
     : Math.min(300, unlabelled + most(300, 0.18));
   const left = Math.max(0, unlabelled - environment);
   return {
-    detector: trainsDetector ? most(400, 0.3) : 0,
     demonstrations: most(50, 0.12),
     environment,
     // A guarantee chooses the threshold, so that nothing is left to choose on a development part.
     development: calibrates ? 0 : most(200, 0.1),
-    calibration: calibrates ? Math.min(mostCalibration[trainsDetector ? 'free' : 'paid'], left + most(400, 0.2)) : 0,
+    calibration: calibrates ? Math.min(mostCalibration, left + most(400, 0.2)) : 0,
   };
 }
 

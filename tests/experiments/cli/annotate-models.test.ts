@@ -238,7 +238,9 @@ describe('annotate with language models', () => {
       /holds no text; give/,
     );
     expect((await judged('--limit', '3')).errors).toMatch(/^earshot: --limit is for files of threads/);
-    expect((await earshot([...judge.slice(0, 2), ...judge.slice(4)], { cwd })).errors).toMatch(/give --store <file>/);
+    server.rule = () => 'Yes';
+    const unnamed = await earshot([...judge.slice(0, 2), ...judge.slice(4)], { cwd });
+    expect(unnamed.out).toContain('\nAnnotations: annotations.sqlite\n');
   });
 
   it('says that a key is missing before anything is sent, whoever needs it', async () => {

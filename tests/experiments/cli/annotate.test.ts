@@ -147,7 +147,7 @@ describe('annotations', () => {
     });
     expect(existsSync(join(cwd, 'juged.sqlite'))).toBe(false);
     const imported = await earshot(['annotations', 'import', 'new.sqlite', 'none.jsonl'], { cwd });
-    expect(imported.errors).toBe('earshot: there is no file none.jsonl; give one that annotations export wrote\n');
+    expect(imported.errors).toBe('earshot: there is no none.jsonl; this folder has labelled.jsonl, threads.jsonl\n');
     expect(existsSync(join(cwd, 'new.sqlite'))).toBe(false);
     const foreign = await earshot(['annotations', 'stats', 'threads.jsonl'], { cwd });
     expect(foreign.code).toBe(1);

@@ -6,8 +6,6 @@ import { loadVariants } from '../../../experiments/config/experiment-file.ts';
 import { goals } from '../../../experiments/init/experiment-text.ts';
 import { fittingParts } from '../../../experiments/init/found-threads.ts';
 import { resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
-import { planSweep } from '../../../experiments/sweep/plan.ts';
-import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, threadLines } from './command-line.ts';
 
@@ -25,30 +23,19 @@ describe('init', () => {
       expect(made.errors).toContain(
         'Found 80 threads, 320 posts (median 4 per thread).\n  rumor: 80 labelled (non-rumor 40, rumor 40)\n',
       );
-      expect(made.out).toContain(
-        goal === 'ratio-sweep'
-          ? 'Wrote mine.yaml. Parts: detector 24, demonstrations 9, environment 14, test 25, development 8.'
-          : 'Wrote mine.yaml. 80 labelled threads train and test in 5 folds.',
-      );
-      expect(made.errors.includes('With fewer than 100, scores say little')).toBe(goal !== 'ratio-sweep');
+      expect(made.out).toContain('Wrote mine.yaml. 80 labelled threads train and test in 5 folds.');
+      expect(made.errors).toContain('With fewer than 100, scores say little');
       const text = read(cwd, 'mine.yaml');
       expect(text).toMatch(/^# Made by `earshot init` for /);
       const path = join(cwd, 'mine.yaml');
-      if (goal === 'ratio-sweep') {
-        expect(made.out).toContain('Next: npx earshot sweep mine.yaml');
-        expect((await planSweep(await loadSweepFile(path, { overrides: [] }), { runs: 'runs' })).members).toHaveLength(
-          9,
-        );
-      } else {
-        expect(made.out).toContain('Next: npx earshot train mine.yaml');
-        const [{ experiment }] = (await loadVariants({ path, overrides: [], resolve: resolveExperiment })).variants;
-        expect(experiment).toMatchObject({
-          data: { threads: 'threads.jsonl' },
-          seeds: [1, 2, 3],
-          crossFitting: { folds: 5 },
-          guarantee: null,
-        });
-      }
+      expect(made.out).toContain('Next: npx earshot train mine.yaml');
+      const [{ experiment }] = (await loadVariants({ path, overrides: [], resolve: resolveExperiment })).variants;
+      expect(experiment).toMatchObject({
+        data: { threads: 'threads.jsonl' },
+        seeds: [1, 2, 3],
+        crossFitting: { folds: 5 },
+        guarantee: null,
+      });
     },
   );
 
@@ -122,8 +109,9 @@ describe('init', () => {
     expect(early.errors.replaceAll(/\s+/g, ' ')).toContain('no guarantee: at a risk level of 5% it takes about 19');
     expect(await resolved()).toMatchObject({ alerts: ['a, true'], crossFitting: { folds: 5 }, guarantee: null });
     for (const [alerts, problem] of [
-      ['rumour', '"rumour" of --alerts is no label of rumor; did you mean rumor? There are non-rumor, rumor'],
-      ['rumor,non-rumor', 'every label of rumor raises an alert'],
+      ['rumour', 'no thread has the label rumour of --alerts; name others (there are non-rumor, rumor)'],
+      ['rumor,rumour', 'alerts: "rumour" is no label of the task rumor: non-rumor, rumor'],
+      ['rumor,non-rumor', 'alerts: every label raises an alert'],
     ]) {
       const { code, errors } = await make('threads.jsonl', '--alerts', alerts);
       expect([code, errors]).toEqual([1, expect.stringContaining(problem)]);
@@ -178,7 +166,7 @@ describe('init', () => {
     const stdin = Readable.from(['threads.jsonl\nother\n', 'cheap\n', 'fewer-queries\n', '\nasked\n']);
     const made = await earshot(['init'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
-    expect(made.errors).toContain('"cheap" is none of fewer-queries, earliest, best-f1, ratio-sweep.');
+    expect(made.errors).toContain('"cheap" is none of fewer-queries, earliest, best-f1.');
     expect(read(cwd, 'asked.yaml')).toContain('state: { posts: none, student: true }');
   });
 
@@ -313,7 +301,7 @@ describe('init', () => {
     );
     writeFileSync(join(cwd, 'threads.jsonl'), threadLines(60));
     expect(await errors('threads.jsonl', '--task', 'veracity')).toContain(
-      'has no labels for --task veracity; it has some for rumor',
+      'earshot: Which label is decided? "veracity" is none of rumor\n',
     );
     expect(await errors('threads.jsonl', '--detector', 'gpt')).toContain('there is no detector file gpt; give local');
     expect(existsSync(join(cwd, 'my-threads.yaml'))).toBe(false);
@@ -323,16 +311,14 @@ describe('init', () => {
     expect(await errors('threads.jsonl')).toContain('my-threads.yaml exists already; give another --out, or --force');
   });
 
-  it('gives the paper’s sizes where there are threads enough, and a local detector more', () => {
-    expect(fittingParts(3000, { unlabelled: 0, trainsDetector: true, calibrates: false })).toEqual({
-      detector: 400,
+  it('gives the paper’s sizes where there are threads enough', () => {
+    expect(fittingParts(3000, { unlabelled: 0, calibrates: false })).toEqual({
       demonstrations: 50,
       environment: 300,
       development: 200,
       calibration: 0,
     });
-    expect(fittingParts(40, { unlabelled: 500, trainsDetector: false, calibrates: true })).toEqual({
-      detector: 0,
+    expect(fittingParts(40, { unlabelled: 500, calibrates: true })).toEqual({
       demonstrations: 4,
       environment: 100,
       development: 0,
