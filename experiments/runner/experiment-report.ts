@@ -17,7 +17,7 @@ interface Results {
   /** The content of `report.json`. */
   readonly json: object;
   /** Further files, by name. */
-  readonly tables: Readonly<Record<string, string | Uint8Array>>;
+  readonly tables: Readonly<Record<string, string>>;
 }
 
 /**

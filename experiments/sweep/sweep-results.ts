@@ -1,10 +1,18 @@
+import { csvText } from '../../src/csv-text.ts';
 import { trialId } from '../run/trial.ts';
 import { leaderOf } from './leader.ts';
-import type { SweepPlan } from './plan.ts';
+import { type SweepPlan, shownValue } from './plan.ts';
 import { type SweepResult, sweepReport } from './report/sweep-report.ts';
 import { sensitivities } from './sensitivity.ts';
-import { frontPoints, meanSystems, readRows, type SystemMean, summarizeSettings, trainedOn } from './trial-rows.ts';
-import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
+import {
+  frontPoints,
+  meanSystems,
+  readRows,
+  type SystemMean,
+  summarizeSettings,
+  type TrialRow,
+  trainedOn,
+} from './trial-rows.ts';
 
 /**
  * The results of a sweep, from the files in its folder: equal for equal trials, whatever was killed on the way. The test is looked
@@ -25,16 +33,23 @@ export function sweepResults(plan: SweepPlan, { command }: { command: string }) 
     tested: meanSystems(plan, onTest),
   };
   const report = sweepReport(result);
-  const table = trialTable(plan, rows);
   const json = { conclusion: report.conclusion, ...jsonOf(result, beside) };
-  return {
-    ...{ report, json, results: json },
-    tables: {
-      'trials.csv': tableCsv(table),
-      'trials.json': tableJson(table),
-      'trials.parquet': tableParquet(table),
-    },
-  };
+  return { report, json, results: json, tables: { 'trials.csv': trialsCsv(plan, rows) } };
+}
+
+/** All trials, one per row: settings, seed, how it stands, scores on the development part. */
+export function trialsCsv(plan: SweepPlan, rows: readonly TrialRow[]): string {
+  const metrics = plan.kind.metrics.map(({ name }) => name);
+  const scores = metrics.map((name) => `development.${name}`);
+  const heading = ['trial', 'member', 'seed', 'status', ...plan.paths, 'objective', ...scores, 'message'];
+  const cells = rows.map(({ trial, setting, status, objective, systems, message }) => [
+    ...[trialId(trial), setting.name, trial.seed, status],
+    ...plan.paths.map((path) => setting.point[path]),
+    objective,
+    ...metrics.map((name) => systems[0]?.values[name]),
+    message,
+  ]);
+  return csvText([heading, ...cells.map((row) => row.map((cell) => shownValue(cell ?? '')))]);
 }
 
 /** The value that `--json` prints. */

@@ -3,6 +3,7 @@ import { leaderOf } from '../../../experiments/sweep/leader.ts';
 import type { SweepPlan } from '../../../experiments/sweep/plan.ts';
 import { seedInterval } from '../../../experiments/sweep/seed-interval.ts';
 import { sensitivities } from '../../../experiments/sweep/sensitivity.ts';
+import { trialsCsv } from '../../../experiments/sweep/sweep-results.ts';
 import {
   frontPoints,
   objectiveOf,
@@ -10,7 +11,6 @@ import {
   type TrialRow,
   whereTrained,
 } from '../../../experiments/sweep/trial-rows.ts';
-import { tableCsv, trialTable } from '../../../experiments/sweep/trial-table.ts';
 import { planned as plannedSweep } from './tiny-sweep.ts';
 
 const space = { 'agent.imitation.alpha': [0.6, 0.8], 'agent.hidden': [4, 8] };
@@ -196,11 +196,9 @@ it('gives the interval of Student’s t over seeds', () => {
 
 it('quotes what CSV would misread', async () => {
   const plan = await planned();
-  const [heading, ...lines] = tableCsv(
-    trialTable(
-      plan,
-      rowsOf(plan, () => null),
-    ),
+  const [heading, ...lines] = trialsCsv(
+    plan,
+    rowsOf(plan, () => null),
   ).split('\n');
   expect(heading.split(',').slice(0, 6)).toEqual([
     'trial',

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from '../cli/command-line.ts';
 import { tinySelector } from '../selector/tiny-selector.ts';
+import { trialsIn } from './tiny-sweep.ts';
 
 const evaluation = { beside: ['untuned'], heldOutShare: 0.5 };
 
@@ -31,14 +32,14 @@ it('sweeps a selector, chosen by the threads that are held out of its tests', as
   expect(report).toMatch(/\| \*\*selector\*\* +\|/);
   expect(report).toMatch(/\| untuned +\|/);
   expect(report).not.toContain('Pareto');
-  const [first] = JSON.parse(readFileSync(join(cwd, 'runs/selectors/trials.json'), 'utf8'));
+  const [first] = trialsIn(join(cwd, 'runs/selectors'));
   const held = readFileSync(join(cwd, `runs/selectors/${first.trial}/decisions.jsonl`), 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
     .filter(({ system, part, place }) => system === 'selector' && part === 'development' && place.task === 'veracity');
   const right = held.filter(({ gold, prediction }) => gold === prediction).length;
-  expect(first['development.veracity.microF1']).toBeCloseTo(right / held.length, 12);
+  expect(Number(first['development.veracity.microF1'])).toBeCloseTo(right / held.length, 12);
 });
 
 it('is refused without held-out threads', async () => {

@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { planSweep, type SweepPlan } from '../../../experiments/sweep/plan.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -18,4 +19,9 @@ export async function planned(
   const path = join(temporaryFolder(), 'sweep.yaml');
   writeSweep(path, parts);
   return planSweep(await loadSweepFile(path, { overrides }), { runs: 'runs' });
+}
+
+/** The rows of a sweep's table of trials. */
+export function trialsIn(folder: string): Record<string, string>[] {
+  return parse(readFileSync(join(folder, 'trials.csv')), { columns: true });
 }
