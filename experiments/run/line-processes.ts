@@ -3,13 +3,15 @@ import { createInterface } from 'node:readline';
 import { launcher } from '../launcher.ts';
 import { errorOf } from './failures.ts';
 
+/** Items that another process has at the same time, so that it never waits for the next. */
+const ahead = 16;
+
 /**
  * Does each item here or in a process of `earshot` that answers each line of its standard input, an item as JSON, with a line of
  * JSON. Whoever is free takes the next item.
  * @param options.jobs processes in all, this one counted
  * @param options.words of the command that the others run
  * @param options.atOnce items under way here at the same time
- * @param options.ahead items that another process has at the same time, so that it never waits for the next
  * @param options.onAnswer gets the answers in the order of the items
  * @param options.signal no item is taken once it aborts
  * @throws what fails first: here, or in the words of the process in which it failed
@@ -21,12 +23,11 @@ export async function shareWork<Item, Answer>(
     words: readonly string[];
     here: (item: Item) => Promise<Answer>;
     atOnce?: number;
-    ahead?: number;
     onAnswer: (answer: Answer, item: Item) => void;
     signal?: AbortSignal;
   },
 ): Promise<void> {
-  const { jobs, words, here, atOnce = 1, ahead = 16, onAnswer, signal } = options;
+  const { jobs, words, here, atOnce = 1, onAnswer, signal } = options;
   const processes = Array.from({ length: jobs - 1 }, () => lineProcess(words));
   const source = eachOf(items);
   let answered = Promise.resolve();

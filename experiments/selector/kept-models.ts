@@ -1,6 +1,6 @@
 import { directionOf } from '../report/shown-numbers.ts';
 import { intervalsOf } from '../run/scoring.ts';
-import { type SelectorDecision, type SelectorSystem, type SelectorTask, selectorTasks, taskOf } from './decisions.ts';
+import { type SelectorDecision, type SelectorSystem, type SelectorTask, taskOf } from './decisions.ts';
 import { selectorScoring, taskScores } from './scores.ts';
 import { isTextBaseline } from './text-baselines.ts';
 
@@ -66,9 +66,4 @@ export function keptDecisions(decisions: readonly SelectorDecision[], system: Se
   return decisions.flatMap((decision) =>
     decision.system === sourceOf(taskOf(decision)) ? [{ ...decision, system }] : [],
   );
-}
-
-/** The tasks whose untuned models are kept. */
-export function keptUntuned(choice: KeptByTask): SelectorTask[] {
-  return selectorTasks.filter((task) => choice[task]?.isTuned === false);
 }

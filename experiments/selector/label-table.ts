@@ -58,7 +58,7 @@ export async function readLabelTable(path: string, options: LabelTableReading): 
   const { columns, delimiter, quote, encoding, nulls = [], mostBytes } = options;
   const cells: string[][] = [];
   const rows: LabelledRow[] = [];
-  let headings: readonly string[] | null = null;
+  let headings: readonly string[] = [];
   const words = wordCounts();
   const rules = { words: new Set(nulls.map(foldedName)), onWord: words.onWord };
   let repeated = 0;
@@ -69,14 +69,13 @@ export async function readLabelTable(path: string, options: LabelTableReading): 
     mostBytes,
     count: () => void repeated++,
   })) {
-    if (headings === null) {
+    if (cells.length === 0) {
       headings = row.headings;
       checkHeadings(headings, { path, columns });
     }
     cells.push(headings.map((heading) => row.value[heading]));
     rows.push(labelledRow(row, { columns, rules }));
   }
-  if (headings === null) throw new InputError(`${path} has no rows below its header`);
   const notes = [
     ...words.notes(),
     ...(repeated === 0
@@ -92,14 +91,12 @@ function checkHeadings(headings: readonly string[], { path, columns }: { path: s
       throw new InputError(
         `${path} has no column ${JSON.stringify(heading)} (--${option}); did you mean ${JSON.stringify(closest(heading, [...headings]))}? Columns: ${headings.join(', ')}`,
       );
-  const taken = addedColumns.find((added) => headings.includes(added));
-  if (taken !== undefined)
-    throw new InputError(
-      `${path} has a column ${taken} already, which select would add; give the table as it was before a selection, or rename the column`,
-    );
-  const twice = headings.find((heading, place) => headings.indexOf(heading) !== place);
+  const written = [...headings, ...addedColumns];
+  const twice = written.find((heading, place) => written.indexOf(heading) !== place);
   if (twice !== undefined)
-    throw new InputError(`${path}: two columns are called ${JSON.stringify(twice)}; rename one of them`);
+    throw new InputError(
+      `two columns of the selection would be called ${JSON.stringify(twice)}: to those of ${path}, select adds ${addedColumns.join(', ')}. Rename one of them, or give the table as it was before a selection`,
+    );
 }
 
 function labelledRow(

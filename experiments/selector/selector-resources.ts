@@ -10,23 +10,20 @@ import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import { type Encoders, storedEncoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import type { SelectorClaim, SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
+import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
 import { loadAllThreads, loadSelectorData, type SelectorData, selectorClaims } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { type EventFold, eventFolds, type TestedAndHeldOut } from './protocol.ts';
 import { chatServiceOf, createTaskModels } from './task-models.ts';
 
-export interface SelectorTools {
+export interface SelectorShared {
+  readonly data: SelectorData;
   readonly encoder: Encoder;
   readonly embeddings: EmbeddingStore;
   readonly annotations: AnnotationStore;
   readonly service: LiveChatService;
   /** Of local task models. */
   readonly encoders: Encoders;
-}
-
-export interface SelectorShared extends SelectorTools {
-  readonly data: SelectorData;
 }
 
 /** Resources of all trials in a process, made once per configuration. All variants share one budget and one store. */
@@ -37,29 +34,21 @@ export function selectorResources({ runs }: { runs: string }) {
   const data = new PromiseCache<SelectorData>();
   const embeddings = new PromiseCache<Awaited<ReturnType<typeof openEmbeddings>>>();
   const encoders = storedEncoders({ directory: join(cache, 'embeddings') });
-  async function toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools> {
-    const { budget, retry, encoder } = experiment;
-    makeFolder(cache);
-    annotations ??= AnnotationStore.open(join(cache, 'annotations.sqlite'));
-    const limits = JSON.stringify([experiment.name, budget, retry]);
-    const service = services.get(limits) ?? chatServiceOf(experiment, { annotations, context });
-    services.set(limits, service);
-    return {
-      annotations,
-      service,
-      ...(await embeddings.get(JSON.stringify(encoder), () => openEmbeddings(encoder, cache))),
-      encoders,
-    };
-  }
   return {
-    toolsFor,
     async foldsFor({ data: of }: SelectorExperiment, context: WorkContext): Promise<readonly EventFold[]> {
       return eventFolds(await loadAllThreads(of, context.onNote), of);
     },
     async sharedFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorShared> {
-      const of = JSON.stringify([experiment.data, experiment.seedShare]);
+      const { name, budget, retry, encoder, seedShare } = experiment;
+      const of = JSON.stringify([experiment.data, seedShare]);
       const loaded = await data.get(of, () => loadSelectorData(experiment, context.onNote));
-      return { ...(await toolsFor(experiment, context)), data: loaded };
+      makeFolder(cache);
+      annotations ??= AnnotationStore.open(join(cache, 'annotations.sqlite'));
+      const limits = JSON.stringify([name, budget, retry]);
+      const service = services.get(limits) ?? chatServiceOf(experiment, { annotations, context });
+      services.set(limits, service);
+      const opened = await embeddings.get(JSON.stringify(encoder), () => openEmbeddings(encoder, cache));
+      return { data: loaded, annotations, service, ...opened, encoders };
     },
     close() {
       annotations?.close();
@@ -89,26 +78,12 @@ export interface SelectorTrial extends TestedAndHeldOut {
 export async function freshSettings(
   options: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'tally' | 'context'>,
 ): Promise<SelectorSettings> {
-  const { shared, ...trial } = options;
-  const { seedShare } = trial.experiment;
-  const { train, stancePretraining } = shared.data;
-  const claims = selectorClaims(train, { seedShare, seed: trial.seed });
-  return { ...(await settingsFor({ ...trial, tools: shared, claims })), stancePretraining };
-}
-
-/** Settings for given claims, without examples for pretraining. */
-export async function settingsFor(
-  options: Pick<SelectorTrial, 'experiment' | 'seed' | 'tally' | 'context'> & {
-    tools: SelectorTools;
-    claims: readonly SelectorClaim[];
-  },
-): Promise<SelectorSettings> {
-  const { experiment, seed, tools, claims, tally, context } = options;
-  const { encoder, embeddings, annotations, service, encoders } = tools;
+  const { experiment, seed, shared, tally, context } = options;
+  const { data, encoder, embeddings, annotations, service, encoders } = shared;
   return {
     ...(await createTaskModels(experiment, { service, annotations, tally, encoders, context })),
-    claims,
-    stancePretraining: [],
+    claims: selectorClaims(data.train, { seedShare: experiment.seedShare, seed }),
+    stancePretraining: data.stancePretraining,
     embedTexts: (texts) => embeddings.embed(texts),
     embedExplanations: (texts) => encoder.encode(texts),
     dimensions: encoder.dimensions,

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { sha256 } from '../../../src/content-hash.ts';
 import type { Thread } from '../../../src/data/thread.ts';
-import { InputError } from '../../../src/errors.ts';
 import { present } from '../../../src/present.ts';
 import { readable, type VariantResults } from '../../report/kind-report.ts';
 import type { ListedItem } from '../../report/page/page-data.ts';
@@ -89,10 +88,11 @@ async function listedItems(
   directory: string,
   selection: readonly LastSelectionItem[],
 ): Promise<{ items: ListedItem[]; notes: string[] }> {
-  const { value: threads, problem } = await readable(() => trainingThreads(RunDirectory.open(directory)));
+  const { value: training, problem } = await readable(() => trainingThreads(RunDirectory.open(directory)));
+  const missing = problem ?? training?.missing;
   // By the id of the thread, and of a reply after a slash.
   const texts = new Map(
-    (threads ?? []).flatMap(({ id, posts }) =>
+    (training?.threads ?? []).flatMap(({ id, posts }) =>
       posts.map((post, index) => [index === 0 ? id : `${id}/${post.id}`, post.text] as const),
     ),
   );
@@ -106,26 +106,27 @@ async function listedItems(
   return {
     items,
     notes: present([
-      problem !== null && `Texts are missing: ${problem}`,
+      missing && `Texts are missing: ${missing}`,
       items.length < all.length &&
         `${items.length} of ${all.length} items are listed, evenly drawn, so that the file stays below 5 MB.`,
     ]),
   };
 }
 
-/** The training threads of a run. @throws InputError with the missing or changed ones */
-async function trainingThreads(run: RunDirectory): Promise<readonly Thread[]> {
+/** The training threads of a run that are as they were, and what is missing. @throws InputError for an unreadable file */
+async function trainingThreads(run: RunDirectory): Promise<{ threads: readonly Thread[]; missing: string | null }> {
   const experiment = run.readConfig(selectorExperimentSchema);
   const { data } = experiment;
   const noted = readParts(run).train;
   // Known by their hashes, so the files of the tests are not needed.
   const onlyTrain = { ...data, tests: {}, heldOutEvents: [], stancePretraining: null };
   const { train } = await loadSelectorData({ ...experiment, data: onlyTrain });
-  const missing = missingThreads(noted, train);
-  if (missing !== null)
-    throw new InputError(
-      `the data of ${run.path} is no longer what it was trained on (${data.train ?? 'planted threads'}): ${missing.count} threads are missing or changed (${missing.ids}); restore the file, or give other threads`,
-    );
   const hashes = new Set(noted.map(({ sha256: hash }) => hash));
-  return train.filter((thread) => hashes.has(sha256(thread)));
+  const missing = missingThreads(noted, train);
+  return {
+    threads: train.filter((thread) => hashes.has(sha256(thread))),
+    missing:
+      missing &&
+      `${missing.count} training threads of ${run.path} are missing or were changed since (${missing.ids}), in ${data.train ?? 'the planted threads'}`,
+  };
 }

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { selectorPages } from '../../../experiments/selector/report/selector-pages.ts';
 import { readSelectorResult } from '../../../experiments/selector/result.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
@@ -43,6 +44,9 @@ describe('an experiment of a selector that is wrong', () => {
     expect(wrong).toMatch(/ {2}selector\.postReward: .*"claim"\|"reward-to-go"\|"counterfactual" \(found "gian"\)/);
     expect(wrong).toMatch(/ {2}selector\.learningRate: .* \(found -1\)/);
     expect(wrong).toMatch(/ {2}veracityModel(\.name)?: /);
+    await expect(trainHere(tinyFolder({ data: { heldOutEvents: ['fire'] } }))).rejects.toThrow(
+      'data.heldOutEvents: given without data.train, and planted threads are of no event',
+    );
     await expect(trainHere(tinyFolder({ kind: 'selecter' }))).rejects.toThrow(
       'tiny.yaml: kind is "selecter"; it must be stop-agent (the default), selector or detectors',
     );
@@ -102,6 +106,20 @@ describe('threads that a selector cannot learn from', () => {
     expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('\n## The last epoch\n');
     expect(errors).not.toMatch(/(random|everything|supervised): /);
     expect(resultOf(cwd)).toMatchObject({ systems: ['selector'], tests: [] });
+  });
+
+  it('are shown on the page as far as they can still be read', async () => {
+    const cwd = tinyFolder({}, files);
+    const path = join(cwd, 'train.jsonl');
+    await trainHere(cwd, { data: { train: path } });
+    writeFileSync(path, lines(train.slice(1)));
+    const [, { blocks }] = await selectorPages([{ variant: 'agent', trials: [resultOf(cwd)] }]);
+    expect(blocks).toContain(
+      `Texts are missing: 1 training threads of ${cwd}/runs/tiny/agent/seed-1 are missing or were changed since (${train[0].id}), in ${path}`,
+    );
+    const shown = JSON.stringify(blocks);
+    expect(shown).toContain(JSON.stringify(train[1].posts[0].text));
+    expect(shown).not.toContain(JSON.stringify(train[0].posts[0].text));
   });
 });
 

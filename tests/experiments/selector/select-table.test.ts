@@ -172,6 +172,13 @@ describe('select from a table', () => {
       ['--gold', 'stance'],
       /share no class/,
     ],
+    [
+      'two columns of one name',
+      table(rows, { gold: 20 }).replace('id,', 'stance,'),
+      ['--gold', 'stance'],
+      /would be called "stance"/,
+    ],
+    ['a header alone', table([], { gold: 0 }), [], /has 0 weak labels .* of its 0 rows/],
     ['a selector without gold', table(rows, { gold: 0 }), ['--selector', 'influence'], /needs gold labels/],
     [
       'an unknown encoder',
@@ -189,7 +196,7 @@ describe('select from a table', () => {
       'a second selection',
       table(rows, { gold: 20 }).replace('id,', 'selected,'),
       ['--gold', 'stance'],
-      /has a column selected already/,
+      /two columns of the selection would be called "selected": .* Rename one of them, or give the table as it was before/,
     ],
   ])('refuses %s', async (_, content, options, message) => {
     const cwd = temporaryFolder({ 'labels.csv': content });
