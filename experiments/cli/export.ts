@@ -19,8 +19,7 @@ export function exportCommand(terminal: Terminal) {
       'after',
       `
 The copy decides its golden threads again, and its ONNX file is run on their states. A few test threads of the run, with their texts,
-are part of the policy. What a selector retained is in the
-\`last-selection.jsonl\` of its run.
+are part of the policy. A selector has no policy to export: what it retained is in \`last-selection.jsonl\` of its run.
 
 Examples:
   earshot export runs/quickstart/one-query/seed-1 --out policy

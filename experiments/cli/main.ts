@@ -50,6 +50,14 @@ function neededFor([first = '']: readonly string[]): string[] {
   return Object.hasOwn(commands, name) ? [name] : Object.keys(commands);
 }
 
+/** Options of earlier versions, and what to use instead. */
+const removed: Readonly<Record<string, string>> = {
+  '--resume': '(removed: the same command resumes without it)',
+  '--max-line-mb': '(removed: set EARSHOT_MAX_LINE_MB)',
+  '--jobs': '(this command runs in one process)',
+  'ratio-sweep': 'It was removed: use `earshot sweep experiments/recipes/ratio-pareto.yaml --data <threads>`.',
+};
+
 /** The commands with these names, each with its options. */
 export async function commandLine(
   terminal: Terminal,
@@ -62,7 +70,14 @@ export async function commandLine(
     // A part of a command may have options of the same names.
     .enablePositionalOptions()
     .showHelpAfterError('(add --help for the options)')
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      outputError(text, write) {
+        const [, instead = ''] = Object.entries(removed).find(([name]) => text.includes(` '${name}'`)) ?? [];
+        write(`${`${text.trimEnd()} ${instead}`.trimEnd()}\n`);
+      },
+    })
     .exitOverride();
   for (const name of names) {
     const command = await commands[name]();

@@ -52,7 +52,7 @@ function selectOptions() {
     .addHelpText(
       'after',
       `
-A table gives the same rows, with the columns selected, training_label, selection_score and selection_reason, and a report beside
+The selection has the same rows, with the columns selected, training_label, selection_score and selection_reason, and a report beside
 them (.md). Rows with a gold label are always selected, with that label. The same share of every class is selected. With gold
 labels, each selector is compared on held-out gold rows with a random selection of the same classes, and the report opens with the
 result. Everything runs on this machine; no text leaves it. A sentence encoder separates right from wrong labels better than words do.
@@ -65,13 +65,14 @@ Examples:
     );
 }
 
+const ofRuns = 'What a run of the selector retained is in its last-selection.jsonl.';
 const tableFile = optionValue(
   (path) => (/\.[ct]sv(\.gz)?$/i.test(path) ? path : null),
-  'It must be a table of texts with weak labels, whose name ends in .csv, .tsv, .csv.gz or .tsv.gz.',
+  `It must be a table of texts with weak labels, whose name ends in .csv, .tsv, .csv.gz or .tsv.gz. ${ofRuns}`,
 );
 const writtenTable = optionValue(
   (path) => (/\.csv(\.gz)?$/.test(path) ? path : null),
-  'A selection is a table; its name must end in .csv or .csv.gz.',
+  `A selection is a table; its name must end in .csv or .csv.gz. ${ofRuns}`,
 );
 
 async function select(path: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {

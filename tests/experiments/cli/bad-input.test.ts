@@ -262,3 +262,22 @@ it('train says of threads, tables and detector files what makes an experiment of
     's2mad.yaml is a detector file, and an experiment file is needed: name it in one as detector.file, or test it',
   );
 });
+
+it.each([
+  [['train', 'my.yaml', '--resume'], "unknown option '--resume' (removed: the same command resumes without it)"],
+  [['data', 'import', 'csv', 'a.csv', '-o', 'b', '--max-line-mb', '1'], '(removed: set EARSHOT_MAX_LINE_MB)'],
+  [
+    ['select', 'a.csv', '--text', 'a', '--label', 'b', '--out', 'b.csv', '--jobs', '2'],
+    '(this command runs in one process)',
+  ],
+  [
+    ['init', 'a.jsonl', '--goal', 'ratio-sweep'],
+    'use `earshot sweep experiments/recipes/ratio-pareto.yaml --data <threads>`',
+  ],
+])('names what replaces an option of an earlier version: %j', async (words, instead) => {
+  const { code, errors } = await earshot(words, { cwd: temporaryFolder() });
+  expect([code, errors]).toEqual([1, expect.stringContaining(instead)]);
+  expect((await earshot(['train', 'my.yaml', '--foo'], { cwd: temporaryFolder() })).errors).toMatch(
+    /^error: unknown option '--foo'\n/,
+  );
+});

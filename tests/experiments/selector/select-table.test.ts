@@ -211,7 +211,7 @@ describe('select from a table', () => {
     const cwd = temporaryFolder({});
     const errorsOf = async (...words: string[]) => (await earshot(words, { cwd })).errors;
     expect(await errorsOf('select', 'runs/mine/agent/seed-1', ...select.slice(2))).toMatch(
-      /^error: command-argument value 'runs\/mine\/agent\/seed-1' is invalid for argument 'table'\. It must be a table/,
+      /^error: command-argument value 'runs\/mine\/agent\/seed-1' is invalid for argument 'table'\. It must be a table .* is in its last-selection\.jsonl\.\n/,
     );
     expect(await errorsOf(...select, '--out', 'selected.txt')).toMatch(
       /'selected\.txt' is invalid\. A selection is a table/,
