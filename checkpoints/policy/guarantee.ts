@@ -82,12 +82,12 @@ export function guaranteeInWords({ loss, level, confidence, er, earlyAlerts, ada
     withdrawn: 'of early alerts would be withdrawn after all posts',
     'false-alert': 'of early alerts are false',
   }[loss];
-  const reads = `Reads ${share(Math.round(100 * er) / 100)} of the posts`;
-  const when = confidence === null ? 'on average' : `with ${share(confidence)} confidence`;
+  const reads = `Reads ${percent(Math.round(100 * er) / 100)} of the posts`;
+  const when = confidence === null ? 'on average' : `with ${percent(confidence)} confidence`;
   const sentence =
     adapted === null
-      ? `${reads}; ${when} at most ${share(level)} ${changed}`
-      : `${reads}; in the long run, on average, ${share(level)} ${changed}`;
+      ? `${reads}; ${when} at most ${percent(level)} ${changed}`
+      : `${reads}; in the long run, on average, ${percent(level)} ${changed}`;
   return earlyAlerts === undefined
     ? sentence
     : `${sentence}. This is about predictions, not about alerts: ${expected(earlyAlerts)}`;
@@ -95,10 +95,11 @@ export function guaranteeInWords({ loss, level, confidence, er, earlyAlerts, ada
 
 function expected({ alerts, withdrawn, low, high }: NonNullable<Guarantee['earlyAlerts']>): string {
   if (alerts === 0) return 'no calibration thread raised an early one';
-  const [mean, ...interval] = [withdrawn / alerts, low, high].map((value) => share(Math.round(100 * value) / 100));
+  const [mean, ...interval] = [withdrawn / alerts, low, high].map((value) => percent(Math.round(100 * value) / 100));
   return `${mean} [${interval.join(', ')}] of early alerts would be withdrawn after all posts`;
 }
 
-function share(value: number): string {
-  return `${Number((100 * value).toPrecision(6))}%`;
+/** A share that a user chose, as it was written: `2.5%`. */
+export function percent(share: number): string {
+  return `${Number((100 * share).toPrecision(6))}%`;
 }

@@ -1,4 +1,4 @@
-import { type Guarantee, guaranteeSchema, isAboutAlerts } from '../../checkpoints/policy/guarantee.ts';
+import { type Guarantee, guaranteeSchema, isAboutAlerts, percent } from '../../checkpoints/policy/guarantee.ts';
 import { listedIdentity } from '../../checkpoints/policy/manifest.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
 import { threadIdentity } from '../../src/data/thread.ts';
@@ -106,7 +106,7 @@ export function alertCounts(
 ): Pick<Guarantee, 'alerts' | 'earlyAlerts'> {
   if (isAboutAlerts(target)) return { alerts: items };
   if (target.alerts === undefined) return {};
-  const stops = threads.map((thread) => thresholdStops(thread, { ...target, loss: 'withdrawn' }));
+  const stops = stopsOf(threads, { ...target, loss: 'withdrawn' });
   const { items: alerts, losses: withdrawn } = alertsAt(stops, threshold);
   const confidence = 0.975;
   const low = 1 - upperBound({ losses: alerts - withdrawn, items: alerts, confidence });
@@ -143,18 +143,17 @@ export function keptOnAverage(
   target: Omit<GuaranteeWanted, 'confidence'>,
 ): KeptGuarantee | null {
   const stops = threads.map((thread) => withLossesKept(thresholdStops(thread, target)));
-  const losses = lossesByPlace(stops);
   const calibration = controlRisk({
     thresholds: calibrationThresholds,
     items: threads.length,
-    lossesAt: (threshold) => losses[calibrationThresholds.indexOf(threshold)],
+    lossesAt: lossesOf(stops),
     level: target.level,
   });
   return calibration && { ...calibration, er: readAt(stops, calibration.threshold) };
 }
 
 /** Stops of a thread that loses at every threshold below the first one at which it loses: expected losses must not fall. */
-function withLossesKept(stops: readonly ThresholdStop[]): ThresholdStop[] {
+function withLossesKept(stops: ThreadStops): ThreadStops {
   const first = stops.findIndex((stop) => stop.loses);
   return stops.map((stop, index) => ({ ...stop, loses: first >= 0 && index >= first }));
 }
@@ -166,7 +165,7 @@ export function keptByConfidence(threads: readonly CalibrationThread[], target: 
     ...thread,
     posts: thread.posts.map(({ hours }, index) => ({ hours, score: thread.confidence[index] ?? 0 })),
   }));
-  return possiblyKept(byConfidence, target);
+  return keptByStops(stopsOf(byConfidence, target), target);
 }
 
 /** The posts that an agent would read under other risk levels; null for a level that takes more threads. */
@@ -174,17 +173,8 @@ export function curveOf(
   threads: readonly CalibrationThread[],
   target: Omit<GuaranteeWanted, 'level'>,
 ): { level: number; kept: KeptGuarantee | null }[] {
-  return [0.01, 0.02, 0.05, 0.1, 0.15, 0.2].map((level) => {
-    const atLevel = { ...target, level };
-    return { level, kept: possiblyKept(threads, atLevel) };
-  });
-}
-
-/** Null where there are too few threads or alerts to show anything. */
-function possiblyKept(threads: readonly ReplayedThread[], target: GuaranteeWanted): KeptGuarantee | null {
-  if (threads.length < smallestCalibration(target)) return null;
-  const stops = threads.map((thread) => thresholdStops(thread, target));
-  return isAboutAlerts(target) ? keptByAlerts(stops, target) : keptByStops(stops, target);
+  const stops = stopsOf(threads, target);
+  return [0.01, 0.02, 0.05, 0.1, 0.15, 0.2].map((level) => ({ level, kept: keptByStops(stops, { ...target, level }) }));
 }
 
 /** The posts that a guarantee would read with other numbers of threads: means over resamples, drawn with replacement. */
@@ -193,14 +183,14 @@ export function curveOverSizes(
   target: GuaranteeWanted,
 ): { threads: number; er: number }[] {
   const random = Random.seeded({ seed: 1, purpose: 'calibration sizes' });
-  const stops = threads.map((thread) => thresholdStops(thread, target));
+  const stops = stopsOf(threads, target);
   return [0.25, 0.5, 1, 2, 4]
     .map((factor) => Math.round(factor * threads.length))
     .filter((size) => size >= smallestCalibration(target))
     .map((size) => {
       const rates = Array.from({ length: 10 }, () => {
         const drawn = Array.from({ length: size }, () => stops[random.integer(stops.length)]);
-        return isAboutAlerts(target) ? (keptByAlerts(drawn, target)?.er ?? 1) : keptByStops(drawn, target).er;
+        return keptByStops(drawn, target)?.er ?? 1;
       });
       return { threads: size, er: mean(rates) };
     });
@@ -211,24 +201,57 @@ export function curveOverSizes(
  * @throws GuaranteeNotShown
  */
 export function keptBy(threads: readonly ReplayedThread[], target: GuaranteeWanted): KeptGuarantee {
-  const stops = threads.map((thread) => thresholdStops(thread, target));
-  if (!isAboutAlerts(target)) return keptByStops(stops, target);
-  if (target.alerts === undefined)
+  if (isAboutAlerts(target) && target.alerts === undefined)
     throw new InputError(
       `no label raises an alert, and --loss ${target.loss} is about alerts; name those that do in the experiment (alerts) and train again`,
     );
-  const calibration = keptByAlerts(stops, target);
-  if (calibration !== null) return calibration;
+  const stops = stopsOf(threads, target);
+  const calibration = keptByStops(stops, target);
+  if (calibration === null) throw isAboutAlerts(target) ? alertsNotShown(stops, target) : notShown(stops, target);
+  return calibration;
+}
+
+/** Null where no threshold is shown to keep it. */
+function keptByStops(threads: readonly ThreadStops[], target: GuaranteeWanted): KeptGuarantee | null {
+  const items = threads.length;
+  if (items < smallestCalibration(target)) return null;
+  const calibration = isAboutAlerts(target)
+    ? learnThenTestSome({
+        ...target,
+        thresholds: alertThresholds,
+        countsAt: (threshold) => alertsAt(threads, threshold),
+      })
+    : learnThenTest({ ...target, thresholds: calibrationThresholds, items, lossesAt: lossesOf(threads) });
+  return calibration && { ...calibration, er: readAt(threads, calibration.threshold) };
+}
+
+/** Too few threads, or a deadline alone loses on too many. */
+function notShown(threads: readonly ThreadStops[], target: GuaranteeWanted): GuaranteeNotShown {
+  const { level, confidence, remedies = remediesOfCalibrate } = target;
+  const items = threads.length;
+  const smallest = smallestCalibration(target);
+  if (items < smallest) {
+    const shown = upperBound({ losses: 0, items, confidence });
+    return new GuaranteeNotShown(
+      `${items} threads cannot show that at most ${percent(level)} of predictions would change, with ${percent(confidence)} confidence: that takes ${smallest}, even where none changes`,
+      `${remedies.threads}, which need no labels, or allow more: ${remedies.level} ${Math.ceil(1000 * shown) / 1000} or above`,
+    );
+  }
+  const losses = lossesOf(threads)(calibrationThresholds[0]);
+  return new GuaranteeNotShown(
+    `with this deadline ${losses} of the ${items} threads lose whatever the score says, so at most ${percent(level)} cannot be shown`,
+    `Give a later deadline. ${remedyFor([{ losses, items }], { ...target, threads: items })}`,
+  );
+}
+
+function alertsNotShown(threads: readonly ThreadStops[], target: GuaranteeWanted): GuaranteeNotShown {
   const { level, loss } = target;
-  const confidence = confidenceOfEach(target);
-  const counts = alertThresholds.map((threshold) => alertsAt(stops, threshold));
+  const counts = alertThresholds.map((threshold) => alertsAt(threads, threshold));
   const most = counts.reduce((first, count) => (count.items > first.items ? count : first));
-  const lost = { withdrawn: 'would be withdrawn', 'false-alert': 'are false' }[
-    loss === 'withdrawn' ? loss : 'false-alert'
-  ];
-  throw new GuaranteeNotShown(
+  const lost = loss === 'withdrawn' ? 'would be withdrawn' : 'are false';
+  return new GuaranteeNotShown(
     `${threads.length} threads cannot show that at most ${percent(level)} of early alerts ${lost}, with ${percent(target.confidence)} confidence: at most ${most.items} of them raise an alert before their end, and ${most.losses} of these ${lost}; ${fewestEarlyAlerts(target)} are needed even where none loses`,
-    remedyFor(counts, { ...target, confidence, threads: threads.length }),
+    remedyFor(counts, { ...target, confidence: confidenceOfEach(target), threads: threads.length }),
   );
 }
 
@@ -283,43 +306,8 @@ function roundedUp(count: number): number {
   return digit * Math.ceil(count / digit);
 }
 
-function percent(share: number): string {
-  return `${Number((100 * share).toPrecision(6))}%`;
-}
-
-/** Of threads that raise an alert before their end; null where no threshold is shown to keep it. */
-function keptByAlerts(threads: readonly (readonly ThresholdStop[])[], target: GuaranteeWanted): KeptGuarantee | null {
-  const calibration = learnThenTestSome({
-    ...target,
-    thresholds: alertThresholds,
-    countsAt: (threshold) => alertsAt(threads, threshold),
-  });
-  return calibration && { ...calibration, er: readAt(threads, calibration.threshold) };
-}
-
-function keptByStops(threads: readonly (readonly ThresholdStop[])[], target: GuaranteeWanted): KeptGuarantee {
-  const { level, confidence, remedies = remediesOfCalibrate } = target;
-  const smallest = smallestCalibration(target);
-  if (threads.length < smallest) {
-    const shown = upperBound({ losses: 0, items: threads.length, confidence });
-    throw new GuaranteeNotShown(
-      `${threads.length} threads cannot show that at most ${percent(level)} of predictions would change, with ${percent(confidence)} confidence: that takes ${smallest}, even where none changes`,
-      `${remedies.threads}, which need no labels, or allow more: ${remedies.level} ${Math.ceil(1000 * shown) / 1000} or above`,
-    );
-  }
-  const losses = lossesByPlace(threads);
-  const items = threads.length;
-  const lossesAt = (threshold: number) => losses[calibrationThresholds.indexOf(threshold)];
-  const calibration = learnThenTest({ ...target, thresholds: calibrationThresholds, items, lossesAt });
-  if (calibration === null) throw unreachable({ losses: losses[0], items }, target);
-  return { ...calibration, er: readAt(threads, calibration.threshold) };
-}
-
 /** The alerts before the end of their thread, and those of them that lose. */
-function alertsAt(
-  threads: readonly (readonly ThresholdStop[])[],
-  threshold: number,
-): { items: number; losses: number } {
+function alertsAt(threads: readonly ThreadStops[], threshold: number): { items: number; losses: number } {
   const chosen = calibrationThresholds.indexOf(threshold);
   const stops = threads.flatMap((stops) => stops.findLast(({ place }) => place <= chosen) ?? []);
   const alerting = stops.filter(({ isEarlyAlert }) => isEarlyAlert);
@@ -327,7 +315,7 @@ function alertsAt(
 }
 
 /** Mean share of the posts that a threshold reads. */
-function readAt(threads: readonly (readonly ThresholdStop[])[], threshold: number): number {
+function readAt(threads: readonly ThreadStops[], threshold: number): number {
   const chosen = calibrationThresholds.indexOf(threshold);
   return mean(threads.map((stops) => stops.findLast(({ place }) => place <= chosen)?.read ?? 1));
 }
@@ -341,6 +329,14 @@ interface ThresholdStop {
   /** Whether it raises an alert before the end. */
   readonly isEarlyAlert: boolean;
   readonly loses: boolean;
+}
+type ThreadStops = readonly ThresholdStop[];
+
+function stopsOf(
+  threads: readonly ReplayedThread[],
+  target: Parameters<typeof thresholdStops>[1],
+): readonly ThreadStops[] {
+  return threads.map((thread) => thresholdStops(thread, target));
 }
 
 /** From the most careful to the earliest: stops differ only between thresholds with a highest score so far between them. */
@@ -369,25 +365,14 @@ function highestScores(posts: ReplayedThread['posts']): number[] {
   return highest;
 }
 
-/** How many threads lose at each of the thresholds. */
-function lossesByPlace(threads: readonly (readonly ThresholdStop[])[]): number[] {
-  const changes = calibrationThresholds.map(() => 0);
+/** How many threads lose at a threshold. */
+function lossesOf(threads: readonly ThreadStops[]): (threshold: number) => number {
+  const losses = calibrationThresholds.map(() => 0);
   for (const stops of threads)
     for (const [index, { place, loses }] of stops.entries())
-      changes[place] += Number(loses) - Number(stops[index - 1]?.loses ?? false);
-  let losses = 0;
-  return changes.map((change) => {
-    losses += change;
-    return losses;
-  });
-}
-
-/** A deadline alone loses on too many threads. */
-function unreachable(counts: { losses: number; items: number }, target: GuaranteeWanted): GuaranteeNotShown {
-  return new GuaranteeNotShown(
-    `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${percent(target.level)} cannot be shown`,
-    `Give a later deadline. ${remedyFor([counts], { ...target, threads: counts.items })}`,
-  );
+      losses[place] += Number(loses) - Number(stops[index - 1]?.loses ?? false);
+  for (const place of losses.keys()) losses[place] += losses[place - 1] ?? 0;
+  return (threshold) => losses[calibrationThresholds.indexOf(threshold)];
 }
 
 function loses(
