@@ -1,20 +1,10 @@
 import { Command } from '@commander-js/extra-typings';
 import type { AnnotateProgress } from '../../experts/asking/annotation-tally.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
-import { workContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
 import { amount, type OptionsOf, optionValue, positiveInteger, refuseOptions } from './option-values.ts';
-import {
-  answeringWords,
-  answerLinesOption,
-  budgetOf,
-  budgetOptions,
-  jobsFor,
-  maxWaitMsOf,
-  maxWaitOption,
-  unreadableOptions,
-} from './shared-options.ts';
+import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './shared-options.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface AnnotateCommandOptions extends Flags {
@@ -35,7 +25,7 @@ const ofModels = [
 export function annotateCommand(terminal: Terminal) {
   return annotateOptions().action(async (threads, flags) => {
     if (threads !== '-') return annotateFile(threads, { ...flags, terminal });
-    refuseOptions(flags, ['batch', 'schedule', 'limit', 'jobs'], 'is for files of threads, and - judges one text');
+    refuseOptions(flags, ['batch', 'schedule', 'limit'], 'is for files of threads, and - judges one text');
     if (!isDetectorFile(flags.detector)) refuseModelOptions(flags);
     const { annotateText } = await import('./annotate-text.ts');
     await annotateText({ ...flags, terminal });
@@ -67,12 +57,6 @@ function annotateOptions() {
       'judgements under way at the same time (default: 1, or 64 with language models)',
       positiveInteger,
     )
-    .option(
-      '--jobs <count>',
-      'saved local detectors: processes that judge (default: one for each core where the file is large); the judgements are the same with any number',
-      positiveInteger,
-    )
-    .addOption(answerLinesOption)
     .option('--dry-run', 'language models: count calls, tokens and cost, and send nothing')
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
@@ -105,22 +89,14 @@ Examples:
     );
 }
 
-/** Bytes of a thread file that take longer to judge than a process takes to start. */
-const bytesWorthAProcess = 2e6;
-
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
   const { detector, store = 'annotations.sqlite', skipInvalid = false } = options;
   if (!isDetectorFile(detector)) refuseModelOptions(options);
-  else refuseOptions(options, ['jobs'], 'is for saved local detectors, and language models are queried by one process');
-  const [{ annotateThreads, answerThreads }, { printAnnotated }, { watched }] = await Promise.all([
+  const [{ annotateThreads }, { printAnnotated }, { watched }] = await Promise.all([
     import('../judging/annotate-threads.ts'),
     import('./print-annotated.ts'),
     import('./progress.ts'),
   ]);
-  if (options.answerLines === true) {
-    const context = workContext({ signal: options.terminal.interruptSignal(null) });
-    return answerThreads({ ...options, context }, options.terminal);
-  }
   let counts: AnnotateProgress | null = null;
   const annotated = await watched(threads, options.terminal, (context) =>
     annotateThreads({
@@ -130,8 +106,6 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
       skipInvalid,
       budget: budgetOf(options),
       mode: modeOf({ ...options, store }),
-      jobs: jobsFor(threads, { ...options, bytesEach: bytesWorthAProcess }),
-      words: answeringWords(options.terminal),
       onCounts: (now) => {
         counts = now;
       },

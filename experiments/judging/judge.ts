@@ -30,7 +30,7 @@ export async function openJudge(path: string): Promise<Judge> {
 }
 
 /** @throws InputError if there is none */
-export async function savedDetector(path: string): Promise<LocalDetector> {
+async function savedDetector(path: string): Promise<LocalDetector> {
   if (existsSync(path)) return LocalDetector.load({ path });
   throw new InputError(
     `there is no detector ${path}; give a detector file (.yaml), or the policy/detector.json of a run`,
@@ -83,6 +83,6 @@ export function judgeBy(
   };
 }
 
-export function taskOfDetector({ model: { task, labels } }: LocalDetector): Pick<Task, 'name' | 'labels'> {
+function taskOfDetector({ model: { task, labels } }: LocalDetector): Pick<Task, 'name' | 'labels'> {
   return { name: task, labels };
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -47,28 +47,6 @@ describe('annotate', () => {
     expect(bad.errors).toMatch(/^earshot: bad\.jsonl:1: is not JSON/);
   });
 
-  it('stores the same with any number of processes', async () => {
-    const cwd = temporaryFolder(files);
-    await saveDetector(cwd, saved);
-    const stored = async (jobs: string) => {
-      const store = `${jobs}.sqlite`;
-      const { code, out, errors } = await earshot([...judge, '--store', store, '--jobs', jobs], { cwd });
-      expect({ code, out }, errors).toMatchObject({
-        code: 0,
-        out: expect.stringMatching(/^6 threads, 24 prefixes: asked 24,/),
-      });
-      await earshot(['annotations', 'export', store, `${jobs}.jsonl`], { cwd });
-      const lines = readFileSync(join(cwd, `${jobs}.jsonl`), 'utf8')
-        .trim()
-        .split('\n');
-      return lines.map((line) => ({ ...JSON.parse(line), date: null, latencyMs: null }));
-    };
-    const alone = await stored('1');
-    for (const jobs of ['2', '3']) expect(await stored(jobs)).toEqual(alone);
-    const refused = await earshot([...judge.slice(0, -1), 'models.yaml', '--jobs', '2'], { cwd });
-    expect(refused.errors).toMatch(/^earshot: --jobs is for saved local detectors/);
-  });
-
   it('keeps what was answered when Ctrl-C or a full disk stops it', async () => {
     const cwd = temporaryFolder({ ...files, 'many.jsonl': manyThreads });
     const all = ['annotate', 'many.jsonl', ...judge.slice(2)];
@@ -76,11 +54,6 @@ describe('annotate', () => {
     const full = await startProcess([...all, '--json'], { cwd, fileKilobytes: 200 }).outcome;
     expect(full.code, full.errors).toBe(1);
     expect(full.errors).toMatch(/earshot: the annotation store judged\.sqlite: .*\n$/);
-    const both = await startProcess([...all, '--json', '--jobs', '2'], { cwd, fileKilobytes: 200 }).outcome;
-    expect(both).toMatchObject({
-      code: 1,
-      errors: expect.stringMatching(/earshot: the annotation store judged\.sqlite: .*\n$/),
-    });
 
     const command = start([...all, '--store', 'other.sqlite'], { cwd });
     await until(() => existsSync(join(cwd, 'other.sqlite-wal')));
