@@ -14,6 +14,7 @@ import { agentName } from '../stop-agent/decisions.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
 import { scoreSystem, stopMetrics, stopScoring } from '../stop-agent/metrics.ts';
 import { findPolicy } from '../stop-agent/policy/policy-folder.ts';
+import { aimOf } from '../stop-agent/recommendation.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import { type ExperimentKind, type ScoredSystem, simpleExperiment, splitProblem } from './experiment-kind.ts';
 
@@ -21,18 +22,17 @@ import { type ExperimentKind, type ScoredSystem, simpleExperiment, splitProblem 
 function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const run = RunDirectory.open(path);
   const experiment: Experiment = run.readConfig(experimentSchema);
-  const { labels, alerts } = taskOf(experiment);
   return systemsOfRun(run, part).map((system) => {
     const { name, queries } = system;
-    const { values } = scoreSystem(system, { labels, alerts, costs: experiment.costs });
+    const { values } = scoreSystem(system, aimOf(experiment));
     return { name, role: name === agentName ? 'learnt' : queries === 'oracle' ? 'oracle' : 'baseline', values };
   });
 }
 
 /** Compares two systems by every metric that is resampled. */
 function compareAgents(compared: ComparedPair, { seed }: { seed: number }): ComparedPlace[] {
-  const { costs, ...experiment }: Experiment = firstRunIn(compared[0].folder).readConfig(experimentSchema);
-  const { labels, alerts } = taskOf(experiment);
+  const experiment: Experiment = firstRunIn(compared[0].folder).readConfig(experimentSchema);
+  const { labels } = taskOf(experiment);
   return compareSystems(compared, {
     items: 'thread',
     labelsOf: (run) => taskOf(run.readConfig(experimentSchema)).labels,
@@ -43,7 +43,7 @@ function compareAgents(compared: ComparedPair, { seed }: { seed: number }): Comp
     },
     titleOf: () => 'At the stop',
     scoringOf: () => {
-      const { metrics, columnsOf } = stopScoring({ labels, alerts, costs });
+      const { metrics, columnsOf } = stopScoring(aimOf(experiment));
       return {
         metrics,
         columnsOf: (lines: readonly StopLine[]) => columnsOf(stopsOfLines(lines, labels)),

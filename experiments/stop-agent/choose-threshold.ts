@@ -19,7 +19,7 @@ import { stopColumns } from './metrics.ts';
 import { guaranteeFile, keepThreshold, unshownGuaranteeFile } from './operating-point.ts';
 import { agentQueries, halfway, limitsOf } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
-import { worth } from './recommendation.ts';
+import { aimOf, worth } from './recommendation.ts';
 import { scoredThread } from './scored-thread.ts';
 import { decideByPolicies, learntPolicy, seenPosts } from './states.ts';
 
@@ -104,9 +104,8 @@ function bestThreshold(
   threads: readonly ScoredTestThread[],
   { experiment, policy }: { experiment: Experiment; policy: Pick<PolicyDefinition, 'limits' | 'queries'> },
 ): number {
-  const { costs, agent } = experiment;
   const task = taskOf(experiment);
-  const aim = { ...task, costs, price: agent.task };
+  const aim = aimOf(experiment);
   const { metrics, of } = worth(aim);
   const tested = threads.map(({ thread }) => thread);
   let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };

@@ -11,6 +11,7 @@ import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openData } from './parts.ts';
 import { askOwnModels } from './policy/own-models.ts';
 import { openPolicy } from './policy/policy-folder.ts';
+import { aimOf } from './recommendation.ts';
 import { resultOfRun } from './result.ts';
 import { readWhole } from './scored-thread.ts';
 import { decideRead } from './states.ts';
@@ -73,12 +74,7 @@ export async function evaluateRun(
   const resample = { seed, resamples: experiment.evaluation.resamples };
   return {
     systems: [...systems, ...decideByRules(experiment, tested)].map((system) =>
-      scoreSystem(system, {
-        labels: task.labels,
-        alerts: task.alerts,
-        costs: experiment.costs,
-        resample: isShown(system.name) ? resample : undefined,
-      }),
+      scoreSystem(system, { ...aimOf(experiment), resample: isShown(system.name) ? resample : undefined }),
     ),
     threads: threads.length,
     seed,

@@ -5,6 +5,7 @@ import { mean } from '../../src/metrics/summary-statistics.ts';
 import { valuesOf } from '../run/metric.ts';
 import type { Costs } from './costs.ts';
 import { cloningName, isLearnt, type SystemDecisions } from './decisions.ts';
+import { type Experiment, taskOf } from './experiment.ts';
 import { type DecisionColumns, type ScoredStops, type StopMetric, stopColumns, stopMetrics } from './metrics.ts';
 
 /*
@@ -17,6 +18,11 @@ export interface Aim extends ScoredStops {
   /** The user's; without them macro-F1 − delayCost × earliness − queryCost × queries is maximised, or with alerts latency-weighted F1 − queryCost × queries. */
   readonly costs: Costs | null;
   readonly price: { readonly delayCost: number; readonly queryCost: number };
+}
+
+export function aimOf(experiment: Experiment): Aim {
+  const { labels, alerts } = taskOf(experiment);
+  return { labels, alerts, costs: experiment.costs, price: experiment.agent.task };
 }
 
 /** A system with what it decided of the development part of each seed. */

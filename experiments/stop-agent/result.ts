@@ -4,15 +4,14 @@ import { heldOutSchema } from '../../experts/detectors/local/held-out.ts';
 import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import type { Algorithm } from '../../trainers/stop-agent/config.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { resultFile } from '../run/run-file.ts';
-import type { Costs } from './costs.ts';
 import { readJudged, readStops } from './decided-files.ts';
 import { agentName, decideByRules, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
 import { thresholdOf } from './operating-point.ts';
+import { type Aim, aimOf } from './recommendation.ts';
 import { deployedRun } from './shipped-run.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
@@ -62,30 +61,23 @@ export type StoredResult = ReturnType<typeof resultOfRun.read>;
 export interface TrialResult extends Omit<StoredResult, 'systems'> {
   /** Of the run. */
   readonly directory: string;
-  /** The file of its threads; null for synthetic ones. */
-  readonly threadFile: string | null;
-  readonly taskName: string;
-  /** Whether every labelled thread was tested, by a fold that has not seen it. */
-  readonly isCrossFitted: boolean;
-  readonly algorithm: Algorithm;
+  readonly experiment: Experiment;
   /** The policy stops at a score above this. */
   readonly threshold: number;
   readonly systems: readonly SystemScores[];
   /** The decisions behind the scores of `systems`, in the same order. */
   readonly decisions: readonly SystemDecisions[];
   /** The basis of the recommendation: decisions on the development part, or without one on the decided part. */
-  readonly ranking: {
+  readonly ranking: Aim & {
     readonly part: EvaluationSplit;
     readonly decisions: readonly SystemDecisions[];
     readonly agent: SystemScores;
-    /** Of the task, in its order. */
-    readonly labels: readonly string[];
-    readonly alerts: readonly string[] | undefined;
-    /** Of a whole thread, and of a query: what the agent was trained for. */
-    readonly price: { readonly delayCost: number; readonly queryCost: number };
-    /** The user's; null for none. */
-    readonly costs: Costs | null;
   };
+}
+
+/** Whether every labelled thread was tested, by a fold that has not seen it. */
+export function isCrossFitted({ experiment }: Pick<TrialResult, 'experiment'>): boolean {
+  return experiment.crossFitting !== null;
 }
 
 /**
@@ -126,56 +118,35 @@ export function readTrialResult(
 ): TrialResult {
   const { systems: _, ...stored } = result;
   const experiment: Experiment = run.readConfig(experimentSchema);
-  const { costs } = experiment;
-  const { resamples } = experiment.evaluation;
-  const decisions = systemsOfRun(run, options.part, result);
-  const rankedPart = experiment.split.development > 0 ? 'development' : stored.part;
-  const { delayCost, queryCost } = experiment.agent.task;
-  const part = options.part ?? stored.part;
-  const { name: taskName, labels, alerts } = taskOf(experiment);
-  const { withIntervals } = options;
+  const { seed, part: decidedPart } = stored;
+  const { part = decidedPart, withIntervals } = options;
+  const decisions = systemsOfRun(run, part, result);
+  const rankedPart = experiment.split.development > 0 ? 'development' : decidedPart;
+  const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart, result);
+  const aim = aimOf(experiment);
   const hasInterval = ({ name }: SystemDecisions) =>
     withIntervals === 'agent' ? name === agentName : withIntervals && isShown(name);
-  const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart, result);
+  const resample = { seed, resamples: experiment.evaluation.resamples };
   return {
     ...stored,
     directory: run.path,
-    threadFile: experiment.data.threads,
-    taskName,
-    isCrossFitted: experiment.crossFitting !== null,
-    algorithm: experiment.agent.algorithm,
+    experiment,
     threshold: thresholdOf({ path: deployedRun(run.path) }),
     decisions,
     ranking: {
+      ...aim,
       part: rankedPart,
       decisions: ranked,
-      agent: scoreSystem(ranked.find(({ name }) => name === agentName)!, { labels, alerts, costs }),
-      labels,
-      alerts,
-      price: { delayCost, queryCost },
-      costs,
+      agent: scoreSystem(ranked.find(({ name }) => name === agentName)!, aim),
     },
     systems: decisions.map((system) =>
-      scoreSystem(system, {
-        labels,
-        alerts,
-        costs,
-        resample: hasInterval(system) ? { seed: stored.seed, resamples } : undefined,
-      }),
+      scoreSystem(system, { ...aim, resample: hasInterval(system) ? resample : undefined }),
     ),
   };
 }
 
-export function trialJson(read: TrialResult): unknown {
-  const {
-    systems,
-    directory: _,
-    threadFile: __,
-    isCrossFitted: _____,
-    taskName: ______,
-    decisions: ___,
-    ranking: ____,
-    ...result
-  } = read;
-  return { ...result, systems: systems.map(scoresJson) };
+export function trialJson({ systems, directory: _, decisions: __, ranking: ___, ...read }: TrialResult): unknown {
+  const { experiment, threshold, ...result } = read;
+  const { algorithm } = experiment.agent;
+  return { ...result, algorithm, threshold, systems: systems.map(scoresJson) };
 }

@@ -20,7 +20,7 @@ import { type Experiment, taskOf } from '../experiment.ts';
 import { scoresJson } from '../metrics.ts';
 import { decidedBy } from '../policy-settings.ts';
 import { evaluationTable } from '../report/systems-table.ts';
-import type { TrialResult } from '../result.ts';
+import { isCrossFitted, type TrialResult } from '../result.ts';
 import type { ReadThread } from '../scored-thread.ts';
 
 /** A detector or a student as a bundle keeps it. */
@@ -70,7 +70,7 @@ export async function bundleOf(policy: TrainedPolicy): Promise<ReadonlyMap<strin
   const card = policyCard(manifest, {
     data: dataInWords(experiment),
     threads: usedThreads(result),
-    measuredOn: result.isCrossFitted
+    measuredOn: isCrossFitted(result)
       ? 'Cross-validated over the labelled threads, each decided by a fold that has not seen it'
       : `On the ${result.part} threads of the run`,
     table: tableText(evaluationTable(result.systems)),
@@ -207,9 +207,9 @@ function measuresOf({ systems }: TrialResult): Manifest['measures'] {
 }
 
 /** How many threads were used for what. */
-function usedThreads({ threads, isCrossFitted }: TrialResult): Readonly<Record<string, number>> {
-  const { test, ...others } = threads;
-  return isCrossFitted ? { labelled: test, ...others } : threads;
+function usedThreads(result: TrialResult): Readonly<Record<string, number>> {
+  const { test, ...others } = result.threads;
+  return isCrossFitted(result) ? { labelled: test, ...others } : result.threads;
 }
 
 function dataInWords({ data: { threads } }: Experiment): string {

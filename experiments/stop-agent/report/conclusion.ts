@@ -12,7 +12,7 @@ import { agentName } from '../decisions.ts';
 import { learningCurveInWords } from '../learning-curve.ts';
 import { testedGuarantee, unshownGuaranteeFile } from '../operating-point.ts';
 import { type Candidate, isCandidate, recommended } from '../recommendation.ts';
-import type { TrialResult } from '../result.ts';
+import { isCrossFitted, type TrialResult } from '../result.ts';
 import { deployedRun } from '../shipped-run.ts';
 import { isCollapsed, type RankedAgent, raisesAlerts, type SystemSummary } from './agents.ts';
 import { type DetectorTruth, detectorTruthLine } from './detector-truth.ts';
@@ -40,7 +40,8 @@ interface Placed extends Candidate {
  */
 export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSystem {
   const [first] = agents;
-  const { ranking, systems, part, isCrossFitted } = first.trials[0];
+  const { ranking, systems, part } = first.trials[0];
+  const isCross = isCrossFitted(first.trials[0]);
   const guaranteed = agents.filter((agent) => agent.hasGuarantee);
   const hasGuarantee = guaranteed.length > 0;
   const candidates = hasGuarantee
@@ -67,10 +68,10 @@ export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSy
   const where =
     ranking.part === 'development'
       ? 'the development part'
-      : isCrossFitted
+      : isCross
         ? 'the same threads'
         : `the ${ranking.part} part, because there is no development part`;
-  const decided = isCrossFitted
+  const decided = isCross
     ? `cross-validated over ${counted(systems[0].threads, 'labelled thread')}`
     : `on ${counted(systems[0].threads, `${part} thread`)}`;
   // Names of variants stand in files, so they stay as they are.
@@ -150,8 +151,9 @@ export function stopNotes(
   },
 ): Paragraph[] {
   const { results, detectors, recommended: system } = of;
-  const [{ threads, part, isCrossFitted }] = results[0].trials;
-  const decided = isCrossFitted ? 'labelled' : part;
+  const [first] = results[0].trials;
+  const { threads, part } = first;
+  const decided = isCrossFitted(first) ? 'labelled' : part;
   const unlike = mean(results.flatMap(({ trials }) => trials.map(({ unlikeTraining }) => unlikeTraining)));
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
   return present<Paragraph>([

@@ -79,7 +79,9 @@ function placedSystems(agents: readonly RankedAgent[], { recommended }: FrontOpt
   return agents.flatMap(({ variant, trials }, index) => {
     const names = [...new Set(trials.flatMap(({ decisions }) => decisions.map(({ name }) => name)))];
     return names
-      .filter((name) => (isLearnt(name) ? name === agentName || imitatesExperts(trials[0]) : index === 0))
+      .filter((name) =>
+        isLearnt(name) ? name === agentName || imitatesExperts(trials[0].experiment.agent) : index === 0,
+      )
       .map((name): PlacedSystem => {
         const seeds = trials.flatMap(({ decisions }) => decisions.filter((system) => system.name === name));
         const isAgent = name === agentName;
@@ -167,13 +169,13 @@ const thresholdStride = 4;
 
 /** Decisions of settled agents at other thresholds, which one training serves; one entry per seed. */
 export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds: SystemDecisions[] }[] {
-  const settled = runs.filter(({ experiment }) => experiment.agent.algorithm === 'settled');
+  const settled = runs.filter(({ result }) => result.experiment.agent.algorithm === 'settled');
   return Array.from(
     groupBy(settled, ({ variant }) => variant),
     ([variant, systems]) => {
       const scored = systems.flatMap((run) => {
-        const { result, experiment } = run;
-        const scores = readStopProbabilities(result.directory, experiment.evaluation.part);
+        const { directory, experiment } = run.result;
+        const scores = readStopProbabilities(directory, experiment.evaluation.part);
         return scores === null ? [] : [{ run, scores }];
       });
       if (scored.length < systems.length) return [];
@@ -181,7 +183,8 @@ export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds
         .filter((_, index) => index % thresholdStride === 1)
         .map((threshold) => ({
           name: `${variant} at ${Number(threshold.toPrecision(3))}`,
-          seeds: scored.map(({ run: { experiment, judged, agent }, scores }) => {
+          seeds: scored.map(({ run: { result, judged, agent }, scores }) => {
+            const { experiment } = result;
             const queries = agentQueries(experiment);
             const policy = { threshold, limits: limitsOf(experiment), queries, task: taskOf(experiment) };
             const stops = judged.map((thread) => stopByScores(thread, scores.get(thread.threadId) ?? [], policy));

@@ -17,7 +17,7 @@ import type { Block, ReportSection } from '../../report/report.ts';
 import { readJudged, readStopProbabilities } from '../decided-files.ts';
 import { type Decision, isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { thresholdOf } from '../operating-point.ts';
-import type { TrialResult } from '../result.ts';
+import { isCrossFitted, type TrialResult } from '../result.ts';
 import { debatesOf, type ReadRun } from './read-runs.ts';
 
 /** A run as the inspector needs it. */
@@ -207,12 +207,13 @@ export async function inspectedRuns(
   const notes = new Set<string>();
   const inspected: InspectedRun[] = [];
   for (const run of runs) {
-    const { variant, experiment, problem, agent, judged, threads, result } = run;
+    const { variant, problem, agent, judged, threads, result } = run;
+    const { experiment } = result;
     if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
     const { debates, problem: debatesProblem } = await debatesOf(run, cache);
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
     const stopProbabilities = readStopProbabilities(result.directory, experiment.evaluation.part);
-    const imitates = imitatesExperts(result);
+    const imitates = imitatesExperts(experiment.agent);
     const shown = result.decisions.filter(
       ({ name }) => name !== agent.name && (isLearnt(name) ? imitates : isShown(name)),
     );
@@ -226,8 +227,9 @@ export async function inspectedRuns(
 }
 
 /** The threshold by which each thread was decided: that of its fold, where there are folds. */
-function thresholdsOf({ directory, threshold, isCrossFitted }: TrialResult): (threadId: string) => number {
-  if (!isCrossFitted) return () => threshold;
+function thresholdsOf(result: TrialResult): (threadId: string) => number {
+  const { directory, threshold } = result;
+  if (!isCrossFitted(result)) return () => threshold;
   const folds = readdirSync(directory).filter((name) => name.startsWith('fold-'));
   const thresholdByThread = new Map(
     folds.flatMap((name) => {

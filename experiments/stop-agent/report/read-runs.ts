@@ -14,7 +14,7 @@ import { debateOf } from '../../report/transcript-rounds.ts';
 import { readParts } from '../../run/parts-file.ts';
 import { readJudged } from '../decided-files.ts';
 import { agentName, type Decision, type SystemDecisions, type TestThread } from '../decisions.ts';
-import { type Experiment, experimentSchema, taskOf } from '../experiment.ts';
+import { type Experiment, taskOf } from '../experiment.ts';
 import { recallByFile } from '../judge-for-training.ts';
 import { openData, threadsOfItems } from '../parts.ts';
 import type { TrialResult } from '../result.ts';
@@ -28,7 +28,6 @@ export interface PlacedDecision extends Decision {
 export interface ReadRun {
   readonly variant: string;
   readonly result: TrialResult;
-  readonly experiment: Experiment;
   readonly judged: readonly TestThread[];
   /** By id; only threads that are what they were when the run read them. */
   readonly threads: ReadonlyMap<string, Thread>;
@@ -43,11 +42,10 @@ export async function readRuns(variants: readonly VariantResults<TrialResult>[])
   for (const { variant, trials } of variants)
     for (const result of trials) {
       const run = RunDirectory.open(result.directory);
-      const experiment = run.readConfig(experimentSchema);
-      const { threads, problem } = await read(run, experiment);
-      const judged = readJudged(run.path, experiment.evaluation.part);
+      const { threads, problem } = await read(run, result.experiment);
+      const judged = readJudged(run.path, result.experiment.evaluation.part);
       const agent = result.decisions.find((system) => system.name === agentName)!;
-      runs.push({ variant, result, experiment, judged, threads, problem, agent });
+      runs.push({ variant, result, judged, threads, problem, agent });
     }
   return runs;
 }
@@ -88,7 +86,7 @@ export async function debatesOf(
   run: ReadRun,
   cache: string,
 ): Promise<{ debates: ReadonlyMap<string, readonly Debate[]>; problem: string | null }> {
-  const { detector } = run.experiment;
+  const { detector } = run.result.experiment;
   if (!('file' in detector)) return { debates: new Map(), problem: null };
   const path = detector.annotations ?? join(cache, 'annotations.sqlite');
   if (!existsSync(path)) return { debates: new Map(), problem: `there is no annotation store ${path}` };
@@ -103,7 +101,7 @@ export async function debatesOf(
 
 async function debatesIn(
   store: AnnotationStore,
-  { experiment, threads, agent: { decisions } }: ReadRun,
+  { result: { experiment }, threads, agent: { decisions } }: ReadRun,
   detector: Extract<Experiment['detector'], { file: string }>,
 ): Promise<(readonly [thread: string, debates: readonly Debate[]])[]> {
   const task = taskOf(experiment);

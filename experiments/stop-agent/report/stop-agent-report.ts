@@ -13,8 +13,7 @@ import { taskOf } from '../experiment.ts';
 import { labelsHelp } from '../learning-curve.ts';
 import { alertMetricNames, type StopMetric } from '../metrics.ts';
 import { policyFolderName } from '../policy/policy-folder.ts';
-import type { TrialResult } from '../result.ts';
-import { readTrialResult, trialJson } from '../result.ts';
+import { isCrossFitted, readTrialResult, type TrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
 import {
@@ -45,7 +44,8 @@ export function reportOf(
   results: Parameters<typeof rankedAgents>[0],
 ): Report & { readonly recommended: Pick<RecommendedSystem, 'variant' | 'system' | 'run'> | null } {
   const agents = rankedAgents(results);
-  const [{ threads, threadFile, isCrossFitted }] = results[0].trials;
+  const [first] = results[0].trials;
+  const { threads: threadFile } = first.experiment.data;
   const detectors = detectorTruths(results);
   // A policy is as good as the detector behind it, so none is recommended where that guesses.
   const problem = detectors.find((truth) => truth.variants === null)?.problem ?? null;
@@ -64,11 +64,11 @@ export function reportOf(
     ]),
     next:
       recommended === null
-        ? [`npx ${command}${isCrossFitted ? ' --restart' : ''} # once more threads are labelled`]
+        ? [`npx ${command}${isCrossFitted(first) ? ' --restart' : ''} # once more threads are labelled`]
         : [...nextCommands(recommended, { threadFile }), ...labelCommands(results)],
     facts: [
       ...provenanceFacts(variants, threadFile ?? 'a synthetic stream'),
-      threadCounts(threads, { isCrossFitted }),
+      threadCounts(first),
       `seeds: ${[...seeds].join(', ')}`,
     ],
     sections: present([systemsSection(agents), rulesSection(agents), ...detectorTruthSections(detectors)]),
@@ -81,7 +81,7 @@ async function pageSections(
   { cache, recommended }: { cache: string; recommended: RecommendedSystem | null },
 ): Promise<ReportSection[]> {
   const runs = await readRuns(agents);
-  const { labels, alerts } = taskOf(runs[0].experiment);
+  const { labels, alerts } = taskOf(runs[0].result.experiment);
   const figures = frontCharts(agents, { recommended, thresholds: thresholdPoints(runs) });
   const inspected = await inspectedRuns(runs, cache);
   const inspector = inspectorData(inspected.runs, { labels, alerts });
@@ -90,20 +90,17 @@ async function pageSections(
     predictionsSection(runs, { labels, alerts }),
     inspectorSection(inspector, inspected.notes),
     // A cross-fitted seed trained several agents, one a fold.
-    !runs[0].result.isCrossFitted && trainingSection(runs),
+    !isCrossFitted(runs[0].result) && trainingSection(runs),
   ]);
 }
 
 /** Numbers of threads by their use. */
-function threadCounts(
-  threads: Readonly<Record<string, number>>,
-  { isCrossFitted }: { isCrossFitted: boolean },
-): string {
-  if (!isCrossFitted)
-    return `threads: ${Object.entries(threads)
+function threadCounts(trial: TrialResult): string {
+  if (!isCrossFitted(trial))
+    return `threads: ${Object.entries(trial.threads)
       .map(([part, count]) => `${part} ${count}`)
       .join(', ')}`;
-  const { test, environment, calibration } = threads;
+  const { test, environment, calibration } = trial.threads;
   const uses = present([
     `${test} labelled, each tested by a fold that has not seen it`,
     environment > 0 && `${environment} unlabelled that agents learn from`,
@@ -168,11 +165,12 @@ function nextCommands({ run }: RecommendedSystem, { threadFile }: { threadFile: 
 
 /** Labels the threads that have none, where the learning curve says that this helps. */
 function labelCommands(results: readonly VariantResults<TrialResult>[]): string[] {
-  const [{ learningCurve, threadFile, taskName, threads }] = results[0].trials;
+  const [{ learningCurve, experiment, threads }] = results[0].trials;
+  const { threads: threadFile } = experiment.data;
   const isWorthIt =
     learningCurve !== null && labelsHelp(learningCurve) && threads.environment + threads.calibration > 0;
   return isWorthIt && threadFile !== null
-    ? [`npx ${labelCommandFor(threadFile, taskName)} # more labels are likely to help`]
+    ? [`npx ${labelCommandFor(threadFile, taskOf(experiment).name)} # more labels are likely to help`]
     : [];
 }
 
@@ -191,7 +189,7 @@ function systemsSection(agents: readonly RankedAgent[]): ReportSection {
   const [{ variant, systems }] = agents;
   const learnt = agents.flatMap((agent) =>
     agent.systems
-      .filter(({ name }) => name === agentName || (isLearnt(name) && imitatesExperts(agent.trials[0])))
+      .filter(({ name }) => name === agentName || (isLearnt(name) && imitatesExperts(agent.trials[0].experiment.agent)))
       .map((system) => ({
         ...system,
         name: several ? `${system.name}: ${agent.variant}` : system.name,

@@ -10,12 +10,12 @@ import type { ReadRun } from './read-runs.ts';
 
 /** Training curves of the runs, and troubles in them. */
 export function trainingSection(runs: readonly ReadRun[]): ReportSection {
-  const logged = runs.map(({ variant, result, agent, experiment }) => {
+  const logged = runs.map(({ variant, result, agent }) => {
     const metrics = loggedMetrics(result.directory);
     const { mostCommonStop } = result.systems.find(({ name }) => name === agent.name)!;
     const { alerts } = result.ranking;
     const demonstrationsAtFirstPost = result.stopsAtFirstPost.conservative ?? 0;
-    const of = { metrics, mostCommonStop, demonstrationsAtFirstPost, agent: experiment.agent, alerts };
+    const of = { metrics, mostCommonStop, demonstrationsAtFirstPost, agent: result.experiment.agent, alerts };
     return { variant, seed: result.seed, metrics, warnings: trainingWarnings(of) };
   });
   const warned = logged.flatMap(({ warnings, ...run }) => warnings.map((warning) => ({ ...run, ...warning })));

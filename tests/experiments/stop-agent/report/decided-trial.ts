@@ -1,4 +1,5 @@
 import { agentName, type SystemDecisions } from '../../../../experiments/stop-agent/decisions.ts';
+import { experimentSchema } from '../../../../experiments/stop-agent/experiment.ts';
 import type { SystemScores } from '../../../../experiments/stop-agent/metrics.ts';
 import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
 
@@ -45,6 +46,12 @@ function decisionsOf({ name, queries, values }: SystemScores): SystemDecisions {
   return { name, queries, decisions };
 }
 
+const experiment = experimentSchema.parse({
+  name: 'x',
+  data: { threads: 'my threads.jsonl' },
+  agent: { algorithm: 'imitation' },
+});
+
 export function decidedTrial(
   seed: number,
   agent: Given,
@@ -55,10 +62,7 @@ export function decidedTrial(
   return {
     seed,
     directory: `runs/x/seed-${seed}`,
-    threadFile: 'my threads.jsonl',
-    isCrossFitted: false,
-    taskName: 'rumor',
-    algorithm: 'imitation' as const,
+    experiment,
     threshold: 0.5,
     threads: { test: 10 },
     demonstrations: count,

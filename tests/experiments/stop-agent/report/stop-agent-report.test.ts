@@ -144,7 +144,10 @@ describe('the report', () => {
     ]);
     const madeUp = results.map(({ variant, trials }) => ({
       variant,
-      trials: trials.map((own) => ({ ...own, threadFile: null })),
+      trials: trials.map((own) => ({
+        ...own,
+        experiment: { ...own.experiment, data: { ...own.experiment.data, threads: null } },
+      })),
     }));
     expect(report(...madeUp).next).toEqual([
       'npx earshot data synth --threads 20 --seed 2 --out made-up.jsonl',
