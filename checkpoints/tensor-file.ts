@@ -75,29 +75,32 @@ export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Re
  */
 export function readTensorFile(path: string): { arrays: NamedArrays; metadata: Record<string, string> } {
   const file = onDisk(`read the checkpoint ${path}`, () => readFileSync(path));
-  const headerLength = file.length < 8 ? 0 : Number(file.readBigUInt64LE());
   if (file.toString('latin1', 8, digestOffset) !== headerStart.slice(0, Math.max(0, file.length - 8)))
     throw new InputError(`${path} is not a checkpoint of Earshot; give a file from a run's checkpoints/ folder`);
-  if (file.length < digestOffset + 64 || file.length < 8 + headerLength)
-    throw truncated(path, { actual: file.length, expected: Math.max(digestOffset + 64, 8 + headerLength) });
-
-  const { metadata, tensors } = parseHeader(path, file.toString('utf8', 8, 8 + headerLength));
-  const start = 8 + headerLength;
-  const expected = start + Math.max(0, ...tensors.map(({ data_offsets }) => data_offsets[1]));
-  if (file.length < expected) throw truncated(path, { actual: file.length, expected });
-
-  file.write(blankDigest, digestOffset, 'latin1');
-  const { sha256, ...rest } = metadata;
-  if (createHash('sha256').update(file).digest('hex') !== sha256)
+  const start = isWhole(file) ? 8 + Number(file.readBigUInt64LE()) : 8;
+  const header = headerSchema.safeParse(jsonOrUndefined(file.toString('utf8', 8, start))).data;
+  if (header === undefined)
     throw new InputError(
-      `${path} is corrupt: its content does not match the SHA-256 stored in it; delete it to go on from the checkpoint before`,
+      `${path} is corrupt: its ${file.length} bytes do not match the SHA-256 stored in it, because it was cut short or altered; delete it to go on from the checkpoint before`,
     );
-  const arrays = tensors.map(({ name, dtype, shape, data_offsets: [from, to] }) => {
+  const { __metadata__: metadata, ...tensors } = header;
+  const { sha256: _, ...rest } = metadata;
+  const arrays = Object.entries(tensors).map(([name, { dtype, shape, data_offsets }]) => {
+    const [from, to] = data_offsets;
     // Copied, because an array's offset in the file need not be a multiple of its element size.
     const bytes = new Uint8Array(file.subarray(start + from, start + to));
     return [name, { shape, data: new dtypes[dtype](bytes.buffer) }] as const;
   });
   return { arrays: Object.fromEntries(arrays), metadata: rest };
+}
+
+/** Whether a file's hash is the one that stands in it, which is blank from then on. */
+function isWhole(file: Buffer): boolean {
+  const end = digestOffset + blankDigest.length;
+  if (file.length < end) return false;
+  const sha256 = file.toString('latin1', digestOffset, end);
+  file.write(blankDigest, digestOffset, 'latin1');
+  return createHash('sha256').update(file).digest('hex') === sha256;
 }
 
 function dtypeOf(name: string, { shape, data }: NamedArray): (typeof dtypeNames)[number] {
@@ -107,21 +110,4 @@ function dtypeOf(name: string, { shape, data }: NamedArray): (typeof dtypeNames)
       `array ${name} has shape [${shape.join(', ')}], that is ${size} elements, but holds ${data.length}`,
     );
   return dtypeNames.find((dtype) => data instanceof dtypes[dtype])!;
-}
-
-function parseHeader(path: string, text: string) {
-  const parsed = headerSchema.safeParse(jsonOrUndefined(text));
-  if (!parsed.success)
-    throw new InputError(
-      `${path} is corrupt: its header cannot be read; delete it to go on from the checkpoint before`,
-      { cause: parsed.error },
-    );
-  const { __metadata__: metadata, ...entries } = parsed.data;
-  return { metadata, tensors: Object.entries(entries).map(([name, tensor]) => ({ name, ...tensor })) };
-}
-
-function truncated(path: string, bytes: { actual: number; expected: number }): InputError {
-  return new InputError(
-    `${path} is truncated: it has ${bytes.actual} bytes and should have at least ${bytes.expected}; delete it to go on from the checkpoint before`,
-  );
 }

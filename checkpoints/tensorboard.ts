@@ -40,112 +40,101 @@ export function openTensorBoard(
     return openSync(path, 'wx');
   });
 
-  /** Writes values by name at a whole step, also those that are not finite. @throws InputError if the disk refuses */
-  function scalars(step: number, values: Readonly<Record<string, number>>): void {
-    append((event) => {
-      event.writeVarintField(eventField.step, step);
-      event.writeMessage(eventField.summary, writeSummary, values);
-    });
-  }
-
-  /** Writes the settings for TensorBoard's page HPARAMS, a row per run. @throws InputError if the disk refuses */
-  function hyperParameters(settings: Readonly<Record<string, HyperParameter>>): void {
-    append((event) => {
-      event.writeMessage(eventField.summary, writeHyperParameters, settings);
-    });
-  }
-
-  function close(): void {
-    closeSync(file);
-  }
-
-  function startSession(step: number): void {
-    append((event) => {
-      event.writeVarintField(eventField.step, step);
-      event.writeMessage(eventField.sessionLog, writeSessionLog, sessionStart);
-    });
-  }
-
   function append(writeFields: (event: Pbf) => void): void {
-    const event = new Pbf();
-    event.writeDoubleField(eventField.wallTime, now() / 1000);
-    writeFields(event);
-    const record = tfRecord(event.finish());
+    const event = message((fields) => {
+      fields.writeDoubleField(eventField.wallTime, now() / 1000);
+      writeFields(fields);
+    });
+    const record = tfRecord(event);
     onDisk(`append ${record.length} bytes to ${path}`, () => writeFileSync(file, record));
   }
 
   append((event) => event.writeStringField(eventField.fileVersion, 'brain.Event:2'));
-  if (resumeStep !== null) startSession(resumeStep + 1);
-  return { scalars, hyperParameters, close };
+  if (resumeStep !== null)
+    append((event) => {
+      event.writeVarintField(eventField.step, resumeStep + 1);
+      const status = message((log) => log.writeVarintField(sessionLogStatusField, sessionStart));
+      event.writeBytesField(eventField.sessionLog, status);
+    });
+  return {
+    /** Writes values by name at a whole step, also those that are not finite. @throws InputError if the disk refuses */
+    scalars(step: number, values: Readonly<Record<string, number>>): void {
+      append((event) => {
+        event.writeVarintField(eventField.step, step);
+        event.writeBytesField(eventField.summary, message(scalarValues(values)));
+      });
+    },
+    /** Writes the settings for TensorBoard's page HPARAMS, a row per run. @throws InputError if the disk refuses */
+    hyperParameters(settings: Readonly<Record<string, HyperParameter>>): void {
+      append((event) => event.writeBytesField(eventField.summary, message(settingsValue(settings))));
+    },
+    close: () => closeSync(file),
+  };
 }
+
+/** The bytes of a message, which stand in another message as a field of bytes does. */
+function message(write: (fields: Pbf) => void): Uint8Array {
+  const fields = new Pbf();
+  write(fields);
+  return fields.finish();
+}
+
+const scalarValues = (values: Readonly<Record<string, number>>) => (summary: Pbf) => {
+  for (const [tag, number] of Object.entries(values))
+    summary.writeBytesField(
+      summaryValueField,
+      message((value) => {
+        value.writeStringField(valueField.tag, tag);
+        value.writeFloatField(valueField.simpleValue, number);
+      }),
+    );
+};
+
+/** A value whose metadata are the settings. */
+const settingsValue = (settings: Readonly<Record<string, HyperParameter>>) => (summary: Pbf) => {
+  const session = message((fields) => {
+    for (const entry of Object.entries(settings)) fields.writeBytesField(pluginField.hparams, message(setting(entry)));
+  });
+  const plugin = message((fields) => {
+    fields.writeStringField(pluginField.pluginName, 'hparams');
+    fields.writeBytesField(
+      pluginField.content,
+      message((content) => content.writeBytesField(pluginField.sessionStartInfo, session)),
+    );
+  });
+  const value = message((fields) => {
+    fields.writeStringField(valueField.tag, '_hparams_/session_start_info');
+    fields.writeBytesField(valueField.tensor, emptyTensor);
+    fields.writeBytesField(
+      valueField.metadata,
+      message((metadata) => metadata.writeBytesField(pluginField.pluginData, plugin)),
+    );
+  });
+  summary.writeBytesField(summaryValueField, value);
+};
+
+/** Of floats: TensorBoard ignores a summary without a tensor. */
+const emptyTensor = message((tensor) => {
+  tensor.writeVarintField(1, 1);
+  tensor.writeBytesField(
+    2,
+    message((shape) => shape.writeBytesField(2, new Uint8Array())),
+  );
+});
+
+const setting =
+  ([name, value]: [string, HyperParameter]) =>
+  (entry: Pbf) => {
+    entry.writeStringField(1, name);
+    const typed = message((field) => {
+      if (typeof value === 'number') field.writeDoubleField(valueOfField.number, value);
+      else if (typeof value === 'boolean') field.writeBooleanField(valueOfField.truth, value);
+      else field.writeStringField(valueOfField.text, value);
+    });
+    entry.writeBytesField(2, typed);
+  };
 
 export type TensorBoardWriter = ReturnType<typeof openTensorBoard>;
-
-function writeSummary(values: Readonly<Record<string, number>>, summary: Pbf): void {
-  for (const value of Object.entries(values)) summary.writeMessage(summaryValueField, writeValue, value);
-}
-
-function writeValue([tag, value]: [string, number], message: Pbf): void {
-  message.writeStringField(valueField.tag, tag);
-  message.writeFloatField(valueField.simpleValue, value);
-}
-
-/** Writes a summary without a value whose metadata are the settings. */
-function writeHyperParameters(settings: Readonly<Record<string, HyperParameter>>, summary: Pbf): void {
-  summary.writeMessage(
-    summaryValueField,
-    (parameters: typeof settings, value) => {
-      value.writeStringField(valueField.tag, '_hparams_/session_start_info');
-      // An empty tensor of floats: TensorBoard ignores a summary without a tensor.
-      value.writeMessage(
-        valueField.tensor,
-        (_, tensor) => {
-          tensor.writeVarintField(1, 1);
-          tensor.writeMessage(2, (__, shape) => shape.writeMessage(2, () => {}, null), null);
-        },
-        null,
-      );
-      value.writeMessage(
-        valueField.metadata,
-        (__, metadata) => {
-          metadata.writeMessage(pluginField.pluginData, writeSession, parameters);
-        },
-        null,
-      );
-    },
-    settings,
-  );
-}
-
-function writeSession(settings: Readonly<Record<string, HyperParameter>>, plugin: Pbf): void {
-  const content = new Pbf();
-  content.writeMessage(
-    pluginField.sessionStartInfo,
-    (parameters: typeof settings, session) => {
-      for (const entry of Object.entries(parameters)) session.writeMessage(pluginField.hparams, writeEntry, entry);
-    },
-    settings,
-  );
-  plugin.writeStringField(pluginField.pluginName, 'hparams');
-  plugin.writeBytesField(pluginField.content, content.finish());
-}
-
-function writeEntry([name, value]: [string, HyperParameter], entry: Pbf): void {
-  entry.writeStringField(1, name);
-  entry.writeMessage(
-    2,
-    (setting: HyperParameter, message) => {
-      if (typeof setting === 'number') message.writeDoubleField(valueOfField.number, setting);
-      else if (typeof setting === 'boolean') message.writeBooleanField(valueOfField.truth, setting);
-      else message.writeStringField(valueOfField.text, setting);
-    },
-    value,
-  );
-}
-
-function writeSessionLog(status: number, message: Pbf): void {
-  message.writeVarintField(sessionLogStatusField, status);
-}
 
 /** TFRecord framing: length (8 bytes), its masked CRC-32C, the data, its masked CRC-32C; all little-endian. */
 function tfRecord(data: Uint8Array): Buffer {

@@ -329,7 +329,7 @@ describe('a run that is cut off', () => {
     const cut = await earshot(['train', 'tiny.yaml'], { cwd });
     expect(cut.code).toBe(1);
     expect(cut.errors).toMatch(
-      /step-00000080\.safetensors is truncated: .*delete it to go on from the checkpoint before/,
+      /step-00000080\.safetensors is corrupt: .*cut short.*delete it to go on from the checkpoint before/,
     );
     rmSync(last);
     expect((await earshot(['train', 'tiny.yaml'], { cwd })).code).toBe(0);
