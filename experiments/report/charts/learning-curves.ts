@@ -26,16 +26,16 @@ cloning/loss | Loss | Cross-entropy of what it learns to predict. It should fall
 dqn/loss | Loss | Of the values of its actions. They move with it, so it has no level that is good.
 dqn/mean_reward | Mean reward | Of a step in training. It should rise.
 discriminator/accuracy_agent | Discriminator: agent’s steps told | At 0.5 the agent passes for an expert; at 1 it is always found out. | share
-discriminator/says_expert_conservative | Discriminator: conservative taken for expert | At 1, with the agent’s steps at 1 too, the discriminator is too strong. | share
+discriminator/says_expert_conservative | Discriminator: conservative taken for expert | At 1, with the agent’s steps at 1 too, the discriminator is too strong: its rewards hardly say which step is better. Lower agent.imitation.discriminator.learningRate or .epochs, raise .penalty, or start with agent.initialization: behavior-cloning. | share
 discriminator/says_expert_earlyAction | Discriminator: early action taken for expert | The share of early-action steps that it calls an expert’s. | share
 discriminator/says_expert_misleading | Discriminator: misleading taken for expert | It should fall: the misleading expert pushes away. | share
-discriminator/penalty | Discriminator: gradient penalty | Near 0 its gradient has the norm that was asked for. At first it is flatter; a later rise means steeper.
-ppo/entropy | Entropy of the policy | 0.69 is a coin, 0 always the same action.
-ppo/approximate_kl | KL of an update | Steps above 0.05 are large.
-ppo/clip_fraction | Clipped share | Ratios that PPO cut off; above 0.3 steps are too large. | share
-ppo/explained_variance | Explained variance of the returns | 1: the critic foresees the rewards; below 0 it is worse than their mean.
+discriminator/penalty | Discriminator: gradient penalty | Near 0 its gradient has the norm that was asked for. At first it is flatter; a later rise means steeper. Raise agent.imitation.discriminator.penalty then.
+ppo/entropy | Entropy of the policy | 0.69 is a coin, 0 always the same action. Below 0.01 nothing is tried any more: raise agent.imitation.ppo.entropyCoefficient, such as to 0.03, or lower the learning rate.
+ppo/approximate_kl | KL of an update | Steps above 0.05 are large: lower agent.imitation.ppo.learningRate or .epochs, or keep learningRateDecay: linear.
+ppo/clip_fraction | Clipped share | Ratios that PPO cut off; above 0.3 steps are too large, as a large KL says. | share
+ppo/explained_variance | Explained variance of the returns | 1: the critic foresees the rewards; below 0 it is worse than their mean: give it more iterations, or raise agent.imitation.ppo.valueCoefficient.
 rollout/mean_return | Mean return | Of an episode, in scaled rewards; they move with the discriminator.
-rollout/mean_logit | Mean logit of the discriminator | Above 0 it takes the agent for an expert.
+rollout/mean_logit | Mean logit of the discriminator | Above 0 it takes the agent for an expert. Beyond 100 the training diverges: lower agent.imitation.discriminator.learningRate, or use agent.imitation.misleading: as-agent, whose loss is bounded.
 ppo/policy_loss | Policy loss | It has no level that is good.
 ppo/value_loss | Value loss | Squared error of the critic, halved.
 `

@@ -7,6 +7,7 @@ import { type SystemScores, shownValues } from '../metrics.ts';
 import { testedGuarantee } from '../operating-point.ts';
 import { worth } from '../recommendation.ts';
 import type { TrialResult } from '../result.ts';
+import { isCollapsed } from './collapse.ts';
 import { compareToRules, type RuleMargins } from './rule-margins.ts';
 
 /** A system over the seeds. */
@@ -34,19 +35,6 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
     };
   });
 }
-
-/** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */
-const collapsedShare = 0.9;
-
-/** @param of.alerts with labels that raise one, most threads raise none, and are rightly read to their end */
-export function isCollapsed({
-  mostCommonStop: { name, share },
-  alerts,
-}: Pick<SystemSummary, 'mostCommonStop'> & { alerts?: readonly string[] | undefined }): boolean {
-  return share >= collapsedShare && !(alerts !== undefined && name.startsWith(lastPost));
-}
-
-const lastPost = 'last post';
 
 /** An agent over its seeds, and how it stands. */
 export interface RankedAgent extends VariantResults<TrialResult> {

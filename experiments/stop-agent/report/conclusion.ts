@@ -14,7 +14,8 @@ import { testedGuarantee, unshownGuaranteeFile } from '../operating-point.ts';
 import { type Candidate, isCandidate, recommended } from '../recommendation.ts';
 import { isCrossFitted, type TrialResult } from '../result.ts';
 import { deployedRun } from '../shipped-run.ts';
-import { isCollapsed, type RankedAgent, raisesAlerts, type SystemSummary } from './agents.ts';
+import { type RankedAgent, raisesAlerts, type SystemSummary } from './agents.ts';
+import { collapseInWords, isCollapsed } from './collapse.ts';
 import { type DetectorTruth, detectorTruthLine } from './detector-truth.ts';
 
 /** The system to go on with. */
@@ -170,10 +171,11 @@ export function stopNotes(
       warning: 'The development part was decided. Choose settings on it, then decide the test part once.',
     },
     ...agents.map((agent) => {
-      const { name, share } = agent.agent.mostCommonStop;
-      const fixed = `${agentTitle(agent)} collapsed to a fixed rule (${percent(share)} stop at ${name}).`;
-      const { alerts } = agent.trials[0].ranking;
-      return isCollapsed({ ...agent.agent, alerts }) && { warning: fixed };
+      const { mostCommonStop } = agent.agent;
+      const [trial] = agent.trials;
+      const { alerts } = trial.ranking;
+      if (!isCollapsed({ mostCommonStop, alerts })) return false;
+      return { warning: `${agentTitle(agent)} ${collapseInWords(mostCommonStop, trial)}` };
     }),
     system?.choice ?? null,
     ...learningCurveNotes(results),

@@ -4,6 +4,7 @@ import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { imitatesExperts } from '../../../trainers/stop-agent/config.ts';
 import { labelCommandFor } from '../../init/found-threads.ts';
+import { curveCharts, loggedMetrics } from '../../report/charts/learning-curves.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
 import type { Report, ReportSection } from '../../report/report.ts';
@@ -27,10 +28,9 @@ import { detectorTruthSections, detectorTruths } from './detector-truth.ts';
 import { frontCharts, thresholdPoints } from './front.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
 import { predictionsSection } from './predictions.ts';
-import { readRuns } from './read-runs.ts';
+import { type ReadRun, readRuns } from './read-runs.ts';
 import { ruleBudgets } from './rule-margins.ts';
 import { stopSystemsTable } from './systems-table.ts';
-import { trainingSection } from './training.ts';
 
 export const stopAgentReport = kindReport({
   read: (run) => readTrialResult(run, { withIntervals: true }),
@@ -92,6 +92,14 @@ async function pageSections(
     // A cross-fitted seed trained several agents, one a fold.
     !isCrossFitted(runs[0].result) && trainingSection(runs),
   ]);
+}
+
+/** A line per run of each metric. */
+function trainingSection(runs: readonly ReadRun[]): ReportSection {
+  const logged = runs.map(({ variant, result: { seed, directory } }) => {
+    return { variant, seed, metrics: loggedMetrics(directory) };
+  });
+  return { id: 'training', title: 'Training', blocks: [{ figures: curveCharts(logged) }] };
 }
 
 /** Numbers of threads by their use. */

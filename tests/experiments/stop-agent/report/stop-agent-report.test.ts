@@ -4,6 +4,7 @@ import { RunDirectory } from '../../../../checkpoints/run-directory.ts';
 import { markdownOf, screenOf, screenText } from '../../../../experiments/report/report.ts';
 import { tableText } from '../../../../experiments/report/table.ts';
 import { agentName } from '../../../../experiments/stop-agent/decisions.ts';
+import { experimentSchema } from '../../../../experiments/stop-agent/experiment.ts';
 import { summarize } from '../../../../experiments/stop-agent/report/agents.ts';
 import { compareToRules } from '../../../../experiments/stop-agent/report/rule-margins.ts';
 import { reportOf } from '../../../../experiments/stop-agent/report/stop-agent-report.ts';
@@ -146,7 +147,7 @@ describe('the report', () => {
       variant,
       trials: trials.map((own) => ({
         ...own,
-        experiment: { ...own.experiment, data: { ...own.experiment.data, threads: null } },
+        experiment: experimentSchema.parse({ ...own.experiment, data: {} }),
       })),
     }));
     expect(report(...madeUp).next).toEqual([
