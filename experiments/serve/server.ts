@@ -3,7 +3,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyError, LogController } fro
 import { createJsonSchemaTransform, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Access, hasToken, namesThisMachine } from './access.ts';
-import { GrowingThreads } from './growing-threads.ts';
+import { type GrowingThreads, growingThreads } from './growing-threads.ts';
 import { HttpProblem, jsonBodies, problemOf } from './http-problem.ts';
 import type { Models } from './models.ts';
 import { operationRoutes, type ServerMetrics, type ServerState, serverMetrics } from './operation-routes.ts';
@@ -47,7 +47,7 @@ export async function createServer(options: ServerOptions) {
   const state: ServerState = { isClosing: false };
   const audits = options.audits === undefined ? null : threadAudits(options.audits, { store, quietMs, now });
   const metrics = serverMetrics({ models, store, audits });
-  const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now, audits });
+  const threads = growingThreads({ store, maxReadings: limits.maxReadings, now, audits });
   const app = bareServer({ limits, logger });
   const refuseOtherMethods = otherMethods(app);
   addHooks(app, { access, logger, metrics, state });
@@ -207,8 +207,9 @@ async function endQuietThreads(
   const { models, store, threads, logger } = options;
   try {
     for (const key of await store.quietAudits()) {
-      const name = key.slice(0, key.indexOf('/'));
-      if (models.names.includes(name)) await threads.endQuiet(models.get(name), key);
+      const end = key.indexOf('/');
+      const name = key.slice(0, end);
+      if (models.names.includes(name)) await threads.endQuiet(models.get(name), key.slice(end + 1));
     }
   } catch (error) {
     logger.error({ error: error instanceof Error ? error.message : String(error) }, 'an audit could not be closed');

@@ -13,10 +13,17 @@ export interface AuditSettings extends AuditDraw {
 /** Probability of ever raising an alarm while the guarantee holds. */
 export const alarmLevel = 0.05;
 
-interface Place {
+/** A thread of a bundle, with its key in the store. */
+export interface Place {
   readonly bundle: ServedBundle;
   readonly id: string;
   readonly key: string;
+}
+
+/** Posts of a thread, and whether they are its last. */
+export interface Addition {
+  readonly posts: readonly NewPost[];
+  readonly end: boolean;
 }
 
 /**
@@ -47,7 +54,7 @@ export function threadAudits(
   }
 
   /** Stores posts after a decision and closes the audit at the end of an audited thread. */
-  async function follow(place: Place, { posts, end }: { posts: readonly NewPost[]; end: boolean }): Promise<void> {
+  async function follow(place: Place, { posts, end }: Addition): Promise<void> {
     if (!isAudited(place.id, draw)) return;
     const { maxPosts } = place.bundle.policy.definition.limits;
     await repeated(place.id, async () => {
@@ -113,7 +120,7 @@ export function threadAudits(
 async function appended(
   store: ThreadStore,
   key: string,
-  { thread, posts, end }: { thread: KeptThread; posts: readonly NewPost[]; end: boolean },
+  { thread, posts, end }: Addition & { thread: KeptThread },
 ): Promise<KeptThread | null> {
   const ids = new Set(thread.posts.map((post) => post.id));
   const fresh = posts.flatMap((post) => (ids.has(post.id) ? [] : [keptPost(post)]));

@@ -81,21 +81,14 @@ export interface ThreadStore {
   close(): Promise<void>;
 }
 
-interface Entry {
-  readonly incarnation: string;
-  posts: KeptPost[];
-  ended: boolean;
-  outcome: ThreadOutcome | null;
-  audit: Audit | null;
-  size: number;
-  expiresAt: number;
-}
-
 export interface ThreadLimits {
   readonly maxThreads: number;
   /** Milliseconds after the last request until a thread expires. */
   readonly idleMs: number;
 }
+
+/** A thread of a store in memory. */
+type Entry = { -readonly [Name in keyof KeptThread]: KeptThread[Name] } & { expiresAt: number };
 
 /**
  * Threads in the memory of this process. A full store refuses new threads; open ones continue.
@@ -104,116 +97,96 @@ export interface ThreadLimits {
  */
 export function memoryThreads(options: ThreadLimits & { maxCharacters: number; now?: () => number }): ThreadStore {
   const { maxThreads, idleMs, maxCharacters, now = Date.now } = options;
-  const entries = threadEntries({ idleMs, now });
+  /** By last use, so that expired ones stand first. */
+  const entries = new Map<string, Entry>();
   const shared: Audit[] = [];
+  /** Of all posts. */
+  let characters = 0;
+
+  const keepPosts = (entry: Entry, posts: readonly KeptPost[]): void => {
+    characters += charactersOf(posts) - charactersOf(entry.posts);
+    entry.posts = posts;
+  };
+  const forget = (key: string): boolean => {
+    const entry = entries.get(key);
+    if (entry !== undefined) keepPosts(entry, []);
+    return entries.delete(key);
+  };
+  const forgetExpired = (): void => {
+    for (const [key, { expiresAt, audit }] of entries) {
+      if (expiresAt > now()) return;
+      if (audit === null) forget(key);
+    }
+  };
+  /** The entry of a thread, whose expiry starts anew. */
+  const used = (key: string): Entry | undefined => {
+    forgetExpired();
+    const entry = entries.get(key);
+    if (entry === undefined) return undefined;
+    entry.expiresAt = now() + idleMs;
+    entries.delete(key);
+    entries.set(key, entry);
+    return entry;
+  };
+  const begun = (key: string, audit: Audit | null): Entry => {
+    const expiresAt = now() + idleMs;
+    const entry = { incarnation: randomUUID(), posts: [], ended: false, outcome: null, audit, expiresAt };
+    entries.set(key, entry);
+    return entry;
+  };
 
   return {
     async read(key, position) {
-      const entry = entries.used(key);
+      const entry = used(key);
       if (entry === undefined) return null;
-      const { incarnation, posts, ended, outcome, audit } = entry;
-      const readBefore = position?.incarnation === incarnation ? position.posts : 0;
-      return { incarnation, posts: posts.slice(readBefore), ended, outcome, audit };
+      const { expiresAt: _, ...thread } = entry;
+      const readBefore = position?.incarnation === thread.incarnation ? position.posts : 0;
+      return { ...thread, posts: thread.posts.slice(readBefore) };
     },
     async append(key, { position, posts, ended, audit = null }) {
-      const present = entries.used(key);
+      const present = used(key);
       if (present?.incarnation !== position?.incarnation) return null;
       const isClosed = present !== undefined && present.outcome !== null && present.audit === null;
       if (isClosed || (present !== undefined && present.posts.length !== position?.posts)) return null;
-      if (present === undefined && entries.count() >= maxThreads) throw tooManyThreads(entries.count());
-      if (entries.characters() + charactersOf(posts) > maxCharacters)
+      if (present === undefined && entries.size >= maxThreads) throw tooManyThreads(entries.size);
+      if (characters + charactersOf(posts) > maxCharacters)
         throw unavailable(
-          `the open threads hold ${entries.characters()} characters of text, and ${maxCharacters} are kept at most; delete finished ones, or wait until idle ones expire`,
+          `the open threads hold ${characters} characters of text, and ${maxCharacters} are kept at most; delete finished ones, or wait until idle ones expire`,
         );
-      const entry = present ?? entries.begin(key, audit);
-      entries.add(entry, posts);
+      const entry = present ?? begun(key, audit);
+      keepPosts(entry, [...entry.posts, ...posts]);
       entry.ended ||= ended;
       return entry.incarnation;
     },
     async settle(key, { incarnation, outcome }) {
-      const entry = entries.used(key);
+      const entry = used(key);
       if (entry?.incarnation !== incarnation || entry.outcome !== null) return;
       entry.outcome = outcome;
-      if (entry.audit === null) entries.forgetTexts(entry);
+      if (entry.audit === null) keepPosts(entry, []);
     },
-    quietAudits: async () => entries.quietAudits(),
+    async quietAudits() {
+      return [...entries].flatMap(([key, { audit, expiresAt }]) => (audit !== null && expiresAt <= now() ? [key] : []));
+    },
     async closeAudit(key) {
-      const entry = entries.used(key);
+      const entry = used(key);
       if (entry === undefined) return;
       entry.audit = null;
-      if (entry.outcome !== null) entries.forgetTexts(entry);
+      if (entry.outcome !== null) keepPosts(entry, []);
     },
     async shareAudit(audit) {
       shared.push(audit);
     },
     sharedAudits: async () => shared.splice(0),
-    delete: async (key) => entries.delete(key),
+    async delete(key) {
+      forgetExpired();
+      return forget(key);
+    },
     async count() {
-      entries.forgetExpired();
-      return entries.count();
+      forgetExpired();
+      return entries.size;
     },
     isReady: () => true,
     close: async () => entries.clear(),
-  };
-}
-
-/** Entries by last use, so that expired ones stand first, and the characters of all posts. */
-function threadEntries({ idleMs, now }: { idleMs: number; now: () => number }) {
-  const entries = new Map<string, Entry>();
-  let characters = 0;
-
-  const forget = (key: string, entry: Entry) => {
-    characters -= entry.size;
-    return entries.delete(key);
-  };
-  const forgetExpired = () => {
-    for (const [key, entry] of entries) {
-      if (entry.expiresAt > now()) return;
-      if (entry.audit === null) forget(key, entry);
-    }
-  };
-  return {
-    count: () => entries.size,
-    characters: () => characters,
-    forgetExpired,
-    /** The entry of a thread, whose expiry starts anew. */
-    used(key: string): Entry | undefined {
-      forgetExpired();
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      entry.expiresAt = now() + idleMs;
-      entries.delete(key);
-      entries.set(key, entry);
-      return entry;
-    },
-    begin(key: string, audit: Audit | null): Entry {
-      const incarnation = randomUUID();
-      const entry = { incarnation, posts: [], ended: false, outcome: null, audit, size: 0, expiresAt: now() + idleMs };
-      entries.set(key, entry);
-      return entry;
-    },
-    add(entry: Entry, posts: readonly KeptPost[]): void {
-      const added = charactersOf(posts);
-      entry.posts.push(...posts);
-      entry.size += added;
-      characters += added;
-    },
-    forgetTexts(entry: Entry): void {
-      characters -= entry.size;
-      Object.assign(entry, { posts: [], size: 0 });
-    },
-    /** Keys of audited threads that no one has asked about for so long that they count as ended. */
-    quietAudits: () =>
-      [...entries].flatMap(([key, { audit, expiresAt }]) => (audit !== null && expiresAt <= now() ? [key] : [])),
-    delete(key: string): boolean {
-      forgetExpired();
-      const entry = entries.get(key);
-      return entry === undefined ? false : forget(key, entry);
-    },
-    clear(): void {
-      entries.clear();
-      characters = 0;
-    },
   };
 }
 
