@@ -78,7 +78,6 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     { openPolicy },
     { curveOf, curveOverSizes, keptByConfidence, guaranteeFor },
     { scoreThreads },
-    { askOwnModels, costOfOwnModels },
     { guaranteeInWords },
     { guaranteeInBundle },
     { goldName, taskOfLabel },
@@ -87,7 +86,6 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     import('../stop-agent/policy/policy-folder.ts'),
     import('../stop-agent/calibrate.ts'),
     import('../stop-agent/scored-thread.ts'),
-    import('../stop-agent/policy/own-models.ts'),
     import('../../checkpoints/policy/guarantee.ts'),
     import('../../checkpoints/policy/write-bundle.ts'),
     import('../../src/data/task.ts'),
@@ -98,10 +96,11 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     const loss = options.loss ?? (policy.definition.task.alerts === undefined ? 'disagreement' : 'withdrawn');
     const threads = await freshThreads(policy, { ...options, loss, onNote: context.onNote });
     const asking = { threads, runs: options.runs, context };
-    const cost = await costOfOwnModels(policy, asking);
+    const models = policy.hasDetector ? null : await import('../stop-agent/policy/own-models.ts');
+    const cost = (await models?.costOfOwnModels(policy, asking)) ?? null;
     if (cost !== null) context.onNote(cost);
     if (options.dryRun) return { policy, loss, read: null };
-    const sequences = await askOwnModels(policy, asking);
+    const sequences = await models?.askOwnModels(policy, asking);
     const scored = await scoreThreads(threads, { policy, sequences });
     const task = taskOfLabel(policy.manifest.task);
     const read = scored.map((thread) => ({ ...thread, gold: goldName(task, thread.thread) }));

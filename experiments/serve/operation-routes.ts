@@ -6,7 +6,7 @@ import { InputError } from '../../src/errors.ts';
 import type { ThreadView } from '../stop-agent/decide.ts';
 import { HttpProblem, problems, unavailable, withoutFolders } from './http-problem.ts';
 import { type Models, modelQuery } from './models.ts';
-import { alarmLevel, type ThreadAudits } from './thread-audits.ts';
+import type { ThreadAudits } from './thread-audits.ts';
 import type { ThreadStore } from './thread-store.ts';
 
 const guaranteeSchema = z.object({
@@ -155,7 +155,7 @@ export function operationRoutes(options: {
           audits: items,
           changed: losses,
           ...{ low, high, eValue },
-          alarmAt: 1 / alarmLevel,
+          alarmAt: audits.alarmAt,
           alarm: isViolated,
           waiting: monitoring.waiting,
           missing: monitoring.missing,
@@ -226,7 +226,7 @@ function addGuarantees(registry: Registry, { models, audits }: { models: Models;
       ({ monitoring }) => monitoring.now.losses,
     ],
     earshot_guarantee_e_value: [
-      `Evidence against the guarantee; an alarm is at ${1 / alarmLevel}.`,
+      `Evidence against the guarantee; an alarm is at ${audits.alarmAt}.`,
       ({ monitoring }) => monitoring.now.eValue,
     ],
     earshot_guarantee_alarm: [

@@ -10,7 +10,6 @@ import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { openPolicy, policyFolder } from '../stop-agent/policy/policy-folder.ts';
 import { type Access, listenError } from './access.ts';
 import { detectorPrediction, type ModelSource, predictionOrReason, type ServedBundle, servedModels } from './models.ts';
-import { redisThreads } from './redis-threads.ts';
 import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
 import type { AuditSettings } from './thread-audits.ts';
 import { memoryThreads, type ThreadLimits } from './thread-store.ts';
@@ -82,7 +81,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const store =
     options.sessions === 'memory'
       ? memoryThreads(threadLimits)
-      : await redisThreads(options.sessions, { ...threadLimits, password: options.redisPassword });
+      : await (await import('./redis-threads.ts')).redisThreads(options.sessions, {
+          ...{ ...threadLimits, password: options.redisPassword },
+        });
   const { idleMs } = threadLimits;
   const server = await createServer({ models, store, access, limits, logger, audits, quietMs: 3 * idleMs });
   const endQuiet = async (): Promise<void> => {

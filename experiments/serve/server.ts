@@ -7,7 +7,7 @@ import { type GrowingThreads, growingThreads } from './growing-threads.ts';
 import { HttpProblem, jsonBodies, problemOf } from './http-problem.ts';
 import type { Models } from './models.ts';
 import { operationRoutes, type ServerMetrics, type ServerState, serverMetrics } from './operation-routes.ts';
-import { type AuditSettings, threadAudits } from './thread-audits.ts';
+import type { AuditSettings } from './thread-audits.ts';
 import { decideRoutes, threadRoutes } from './thread-routes.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -45,7 +45,10 @@ export async function createServer(options: ServerOptions) {
   const { models, store, access, limits, logger, quietMs = Number.POSITIVE_INFINITY } = options;
   const { now = () => new Date() } = options;
   const state: ServerState = { isClosing: false };
-  const audits = options.audits === undefined ? null : threadAudits(options.audits, { store, quietMs, now });
+  const audits =
+    options.audits === undefined
+      ? null
+      : (await import('./thread-audits.ts')).threadAudits(options.audits, { store, quietMs, now });
   const metrics = serverMetrics({ models, store, audits });
   const threads = growingThreads({ store, maxReadings: limits.maxReadings, now, audits });
   const app = bareServer({ limits, logger });

@@ -11,7 +11,7 @@ export interface AuditSettings extends AuditDraw {
 }
 
 /** Probability of ever raising an alarm while the guarantee holds. */
-export const alarmLevel = 0.05;
+const alarmLevel = 0.05;
 
 /** A thread of a bundle, with its key in the store. */
 export interface Place {
@@ -95,6 +95,8 @@ export function threadAudits(
   }
 
   return {
+    /** The e-value of an alarm. */
+    alarmAt: 1 / alarmLevel,
     drawn,
     opened: add,
     follow,

@@ -67,7 +67,8 @@ export async function evaluateRun(
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
   const { definition } = agent;
-  const sequences = await askOwnModels(judging, { threads, runs, maxPosts: experiment.maxJudgedPosts, context });
+  const asking = { threads, runs, maxPosts: experiment.maxJudgedPosts, context };
+  const sequences = judging.hasDetector ? undefined : await askOwnModels(judging, asking);
   const policy = { definition, sources: { ...agent.sources, openDetector: judging.sources.openDetector } };
   const read = readWhole(threads, { policy, sequences });
   const { tested, systems } = await decideRead({ [agentName]: definition }, read, experiment);

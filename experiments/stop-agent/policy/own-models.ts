@@ -16,22 +16,23 @@ interface Asking {
   context: WorkContext;
 }
 
+/*
+ * The language models of a policy's training, for a policy without a detector at hand.
+ */
+
 /**
- * Asks the language models of a policy's training about every prefix of threads. Answers in the store cost nothing.
- * @returns undefined for a policy with a detector at hand, whose judgements cost nothing
+ * Their judgements of every prefix of threads. Answers in the store cost nothing.
  * @throws InputError where the detector file that the training named cannot be used; ProviderError where the models fail
  */
 export async function askOwnModels(
   policy: OpenedPolicy,
   asking: Asking,
-): Promise<ReadonlyMap<string, JudgementSequence> | undefined> {
-  if (policy.hasDetector) return undefined;
+): Promise<ReadonlyMap<string, JudgementSequence>> {
   return (await withStore(policy, asking, judgeByFile)).sequences;
 }
 
-/** The cost of asking the language models of a policy's training, in words; null for a policy with a detector at hand. */
+/** The cost of asking them, in words; null where nothing has to be asked. */
 export async function costOfOwnModels(policy: OpenedPolicy, asking: Asking): Promise<string | null> {
-  if (policy.hasDetector) return null;
   const { missing, estimates } = await withStore(policy, asking, recallByFile);
   return estimates === null ? null : `${missing} prefixes to query; ${dryRunSummary(estimates)}`;
 }
