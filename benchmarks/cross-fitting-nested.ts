@@ -20,8 +20,8 @@ import { readJudged, readStops } from '../experiments/stop-agent/decided-files.t
 import { agentName } from '../experiments/stop-agent/decisions.ts';
 import { taskOf } from '../experiments/stop-agent/experiment.ts';
 import { judgeForTraining } from '../experiments/stop-agent/judge-for-training.ts';
-import type { TrialMaterial } from '../experiments/stop-agent/prepare.ts';
-import { runTrial, type TrialSettings } from '../experiments/stop-agent/trial.ts';
+import type { TrialMaterial, TrialSettings } from '../experiments/stop-agent/prepare.ts';
+import { runTrial } from '../experiments/stop-agent/trial.ts';
 import type { JudgementSequence } from '../experts/judgement-sequence.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { bootstrapGroups } from '../src/metrics/bootstrap.ts';
@@ -60,7 +60,7 @@ async function decided(trial: TrialSettings, folds: readonly TrialMaterial[], na
   const rows: { gold: number; predicted: number; read: number; changed: number }[] = [];
   for (const [index, material] of folds.entries()) {
     const directory = join(trial.directory, name, `fold-${index + 1}`);
-    await runTrial({ ...trial, directory, material }, { backend, context });
+    await runTrial({ ...trial, directory, material });
     const judged = readJudged(directory, 'test');
     const last = new Map(judged.map(({ threadId, sequence: { predicted } }) => [threadId, predicted.at(-1)]));
     for (const { system, threadId, gold, predicted, postsUsed, posts } of readStops(directory, {
@@ -109,7 +109,7 @@ for (const set of setNames.filter((name) => args.sets.split(',').includes(name))
         const nestedCase = { set, labels: Number(args.labels), draw, protocol, folds: 5, timing: 'init' } as const;
         const { experiment, data } = drawOf(nestedCase, { threads });
         const cache = await openCache(join(runs, 'cache'), experiment);
-        const trial = { experiment, seed: draw, directory: join(runs, 'run'), data, cache };
+        const trial = { experiment, seed: draw, directory: join(runs, 'run'), data, cache, backend, context };
         const { folds } = await crossFit({ ...trial, context });
         const plain = await decided(trial, folds, 'plain');
         pairs.push({ plain, nested: await decided(trial, await nestedFolds(trial, folds), 'nested') });

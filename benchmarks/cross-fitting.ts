@@ -66,9 +66,9 @@ async function measured(each: Case, { threads, runs }: { threads: readonly Threa
   const before = process.cpuUsage();
   const directory = join(runs, `${each.protocol}-${each.folds}-${each.timing}`, `seed-${each.draw}`);
   const cache = await openCache(join(runs, 'cache'), experiment);
-  const trial = { experiment, seed: each.draw, directory, data, cache };
+  const trial = { experiment, seed: each.draw, directory, data, cache, backend, context };
   const run = each.protocol === 'split' ? runTrial : runCrossFitted;
-  await run(trial, { backend, context });
+  await run(trial);
   const { user, system } = process.cpuUsage(before);
   const policy = await openPolicy(directory);
   for (const thread of fresh)

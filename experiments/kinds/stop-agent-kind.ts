@@ -124,7 +124,7 @@ export const stopAgentKind: ExperimentKind = {
         openCache(join(runs, 'cache'), experiment),
       );
       const run = experiment.crossFitting === null ? runTrial : runCrossFitted;
-      return run({ experiment, seed, directory, data, cache }, { backend, context });
+      return run({ experiment, seed, directory, data, cache, backend, context });
     };
   },
 };

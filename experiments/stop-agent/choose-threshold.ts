@@ -1,7 +1,6 @@
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
-import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { isFairTest } from '../../src/data/thread.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { valuesOf } from '../run/metric.ts';
@@ -18,18 +17,12 @@ import { type Experiment, taskOf } from './experiment.ts';
 import { stopColumns } from './metrics.ts';
 import { guaranteeFile, keepThreshold, unshownGuaranteeFile } from './operating-point.ts';
 import { agentQueries, halfway, limitsOf } from './policy-settings.ts';
-import type { PreparedTrial } from './prepare.ts';
+import type { BegunTrial } from './prepare.ts';
 import { aimOf, worth } from './recommendation.ts';
 import { scoredThread } from './scored-thread.ts';
 import { decideByPolicies, learntPolicy, seenPosts } from './states.ts';
 
-interface Trained {
-  readonly prepared: PreparedTrial;
-  readonly experiment: Experiment;
-  readonly run: RunDirectory;
-  /** Of the demonstration threads, by agents that have not seen them, by thread id; the agent's own unless given. */
-  readonly heldOutScores?: ReadonlyMap<string, readonly number[]>;
-}
+type Trained = Pick<BegunTrial, 'prepared' | 'experiment' | 'run' | 'heldOutScores'>;
 
 /**
  * Chooses and keeps where a trained agent stops: by a guarantee where one is wanted and can be shown; a settled agent otherwise where it

@@ -15,10 +15,10 @@ import { type Experiment, taskOf } from './experiment.ts';
 import { scoreSystem } from './metrics.ts';
 import { keepThreshold } from './operating-point.ts';
 import { policyFolderName } from './policy/policy-folder.ts';
-import type { TrialMaterial } from './prepare.ts';
+import type { TrialMaterial, TrialSettings } from './prepare.ts';
 import { readTrialResult, resultOfRun, type StoredResult } from './result.ts';
 import { shippedFolder } from './shipped-run.ts';
-import { runTrial, type Surroundings, type TrialSettings } from './trial.ts';
+import { runTrial } from './trial.ts';
 
 /*
  * The run of a cross-fitted seed:
@@ -35,16 +35,15 @@ import { runTrial, type Surroundings, type TrialSettings } from './trial.ts';
  * False when the signal stopped it.
  * @throws InputError when the directory holds a run of another config, seed or data
  */
-export async function runCrossFitted(trial: TrialSettings, surroundings: Surroundings): Promise<boolean> {
-  const { experiment, seed, directory, data, cache } = trial;
-  const { backend, context } = surroundings;
+export async function runCrossFitted(trial: TrialSettings): Promise<boolean> {
+  const { experiment, seed, directory, data, cache, backend, context } = trial;
   const hashes = { data: data.hash, embeddings: cache.embeddings.identityHash };
   const facts = { seed, backend: backend.name, device: backend.device, hashes };
   const run = resultOfRun.unfinished(directory, { config: experiment, facts });
   if (run === null) return true;
-  const material = await crossFit({ ...trial, context });
+  const material = await crossFit(trial);
   const chosen = material.threads.labelled.filter((thread) => !isFairTest(thread)).length;
-  const joined = await foldsTogether(trial, material.folds, { below: directory, surroundings, chosen });
+  const joined = await foldsTogether(trial, material.folds, { below: directory, chosen });
   if (joined === null) return false;
   const { labelled, environment, calibration } = material.threads;
   const isTested = new Set(joined.judged.map(({ threadId }) => threadId));
@@ -60,6 +59,7 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
   if (seed === experiment.seeds[0]) {
     const whole: TrialSettings = {
       ...trial,
+      context: within(context, 'all labels'),
       directory: join(directory, shippedFolder),
       material: await material.whole(),
       policy: {
@@ -70,8 +70,8 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
       },
       heldOutScores: new Map(joined.scores.map(({ threadId, scores }) => [threadId, scores])),
     };
-    if (!(await runTrial(whole, { backend, context: within(context, 'all labels') }))) return false;
-    learningCurve = await learningCurveOf(trial, { threads: material.threads, joined, surroundings });
+    if (!(await runTrial(whole))) return false;
+    learningCurve = await learningCurveOf(trial, { threads: material.threads, joined });
     if (context.signal.aborted) return false;
   }
   resultOfRun.write(run, { ...joined.result, seed, threads, learningCurve });
@@ -92,15 +92,14 @@ interface JoinedFolds {
 async function foldsTogether(
   trial: TrialSettings,
   folds: readonly TrialMaterial[],
-  { below, surroundings, chosen = 0 }: { below: string; surroundings: Surroundings; chosen?: number },
+  { below, chosen = 0 }: { below: string; chosen?: number },
 ): Promise<JoinedFolds | null> {
   const { experiment } = trial;
-  const { backend, context } = surroundings;
   const paths: string[] = [];
   for (const [index, material] of folds.entries()) {
     const directory = join(below, `fold-${index + 1}`);
-    const of = within(context, foldName(index, folds.length));
-    if (!(await runTrial({ ...trial, directory, material, policy: null }, { backend, context: of }))) return null;
+    const context = within(trial.context, foldName(index, folds.length));
+    if (!(await runTrial({ ...trial, directory, material, policy: null, context }))) return null;
     paths.push(directory);
   }
   const placeOf = new Map(trial.data.threads.map(({ id, place }) => [id, place]));
@@ -166,10 +165,9 @@ function scoredFold(path: string): ScoredTestThread[] {
 /** Cross-validation with shares of the labels, and with all. Null if the experiment asks for none, or labels are too few. */
 async function learningCurveOf(
   trial: TrialSettings,
-  of: { threads: CrossFittedThreads; joined: JoinedFolds; surroundings: Surroundings },
+  { threads, joined }: { threads: CrossFittedThreads; joined: JoinedFolds },
 ): Promise<StoredResult['learningCurve']> {
   const { experiment, seed, directory } = trial;
-  const { threads, joined, surroundings } = of;
   const { labelled } = threads;
   const task = taskOf(experiment);
   if (experiment.crossFitting?.learningCurve !== true) return null;
@@ -181,10 +179,9 @@ async function learningCurveOf(
       test,
     }));
     if (!folds.every(({ train }) => hasEveryLabel(train, task))) continue;
-    const context = within(surroundings.context, `${trainable.size} labels`);
-    const material = await crossFit({ ...trial, context, threads: { ...threads, folds } });
-    const below = join(directory, `labels-${trainable.size}`);
-    const fewer = await foldsTogether(trial, material.folds, { below, surroundings: { ...surroundings, context } });
+    const part = { ...trial, context: within(trial.context, `${trainable.size} labels`) };
+    const material = await crossFit({ ...part, threads: { ...threads, folds } });
+    const fewer = await foldsTogether(part, material.folds, { below: join(directory, `labels-${trainable.size}`) });
     if (fewer === null) return null;
     points.push(pointOf(fewer, { experiment, labels: trainable.size }));
   }

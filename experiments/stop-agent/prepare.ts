@@ -1,10 +1,12 @@
 import { queriesUntil } from '../../checkpoints/policy/replay.ts';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { type Detector, detectorIdentity } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { lengthsUntil } from '../../experts/prefix-schedule.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import type { BackendChoice } from '../../src/tensor/backend.ts';
 import type { StopCost, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
 import { cachedStudent } from './cache.ts';
@@ -13,6 +15,7 @@ import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeForTraining, type SeededExperiment } from './judge-for-training.ts';
 import { loadParts, type Parts } from './parts.ts';
 import { agentQueries, scheduleOf } from './policy-settings.ts';
+import type { TrialResult } from './result.ts';
 import { type StateMaterials, stateIdentityOf, statesOf } from './states.ts';
 
 export interface PreparedTrial extends TrialMaterial {
@@ -31,6 +34,32 @@ export interface TrialMaterial {
   readonly detector: Detector;
   /** Judgements of the demonstration threads and of those that are decided, by thread id. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
+}
+
+/** One agent with one seed, and where its run goes. */
+export interface TrialSettings extends SeededExperiment {
+  readonly backend: BackendChoice;
+  readonly directory: string;
+  /** Its threads and judgements; those of its split unless given. */
+  readonly material?: TrialMaterial;
+  /** Scores of its demonstration threads by agents that have not seen them, by thread id; its own agent scores them unless given. */
+  readonly heldOutScores?: ReadonlyMap<string, readonly number[]>;
+  /** Where its policy goes, and what that is worth; a fold has none. The folder `policy` of the trial and its own result unless given. */
+  readonly policy?: PolicyPlace | null;
+}
+
+/** The policy of a trial that is tested elsewhere. */
+export interface PolicyPlace {
+  readonly folder: string;
+  /** Threads of which readers of the bundle decide some again. */
+  readonly threads: readonly Thread[];
+  /** Called once the trial's threshold is known. */
+  result(): TrialResult;
+}
+
+export interface BegunTrial extends TrialSettings {
+  readonly prepared: PreparedTrial;
+  readonly run: RunDirectory;
 }
 
 /** The parts of a split, and their judgements by a detector that learned from one of them. */

@@ -11,7 +11,6 @@ import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { present } from '../../src/present.ts';
-import type { BackendChoice } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
@@ -19,7 +18,6 @@ import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectory } from '../run/train-in-directory.ts';
-import type { Cache } from './cache.ts';
 import { chooseThreshold } from './choose-threshold.ts';
 import { claimsOf, trainingRegion } from './claim-region.ts';
 import { writeDecided } from './decided-files.ts';
@@ -27,54 +25,30 @@ import { agentName, cloningFile, cloningName, type SystemDecisions } from './dec
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, recallByFile } from './judge-for-training.ts';
 import { thresholdOf } from './operating-point.ts';
-import { type ExperimentData, loadParts, notedParts } from './parts.ts';
-import { type PolicyPlace, writeTrainedPolicy } from './policy/trained-policy.ts';
+import { loadParts, notedParts } from './parts.ts';
+import { writeTrainedPolicy } from './policy/trained-policy.ts';
 import { halfway, scheduleOf } from './policy-settings.ts';
 import {
+  type BegunTrial,
   decidedParts,
   judgedThreads,
-  type PreparedTrial,
   prepareTrial,
   splitMaterial,
-  type TrialMaterial,
+  type TrialSettings,
 } from './prepare.ts';
 import { resultOfRun, type StoredResult } from './result.ts';
 import { decideByPolicies, learntPolicy } from './states.ts';
 import { streamOptimum } from './stream-optimum.ts';
-
-/** One agent with one seed, and where its run goes. */
-export interface TrialSettings {
-  readonly experiment: Experiment;
-  readonly seed: number;
-  readonly directory: string;
-  readonly data: ExperimentData;
-  readonly cache: Cache;
-  /** Its threads and judgements; those of its split unless given. */
-  readonly material?: TrialMaterial;
-  /** Scores of its demonstration threads by agents that have not seen them, by thread id; its own agent scores them unless given. */
-  readonly heldOutScores?: ReadonlyMap<string, readonly number[]>;
-  /** Where its policy goes, and what that is worth; a fold has none. The folder `policy` of the trial and its own result unless given. */
-  readonly policy?: PolicyPlace | null;
-}
-
-/** The backend and the context that the trials of one process share. */
-export interface Surroundings {
-  readonly backend: BackendChoice;
-  readonly context: WorkContext;
-}
 
 /**
  * Trains the agent of a trial, tests it beside every baseline and leaves everything in its directory. A finished run is left as
  * it is, and one that was cut off goes on from its last checkpoint. False when the signal stopped it.
  * @throws InputError when the directory holds a run of another config, seed, data, detector or annotations
  */
-export async function runTrial(settings: TrialSettings, surroundings: Surroundings): Promise<boolean> {
-  const { context } = surroundings;
-  if (await isFinishedAlready(settings, surroundings)) return true;
-  const { experiment, seed, directory, material } = settings;
-  const { backend } = surroundings;
-  const seeded = { ...settings, context };
-  const prepared = await prepareTrial(material ?? (await splitMaterial(seeded)), seeded);
+export async function runTrial(settings: TrialSettings): Promise<boolean> {
+  if (await isFinishedAlready(settings)) return true;
+  const { experiment, seed, directory, material, backend, context } = settings;
+  const prepared = await prepareTrial(material ?? (await splitMaterial(settings)), settings);
   const facts = { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes };
   const run = RunDirectory.create(directory, { config: experiment, facts });
   writeParts(run, notedParts(prepared.parts));
@@ -90,7 +64,7 @@ export async function runTrial(settings: TrialSettings, surroundings: Surroundin
     if (!isTrained) return false;
     const agent = await trainer.policy();
     const region = await trainingRegion(prepared.parts);
-    const result = await test(trial, agent, { region, context });
+    const result = await test(trial, agent, region);
     await writeTrainedPolicy(trial, { agent, result, region });
     resultOfRun.write(run, result);
     return true;
@@ -99,17 +73,12 @@ export async function runTrial(settings: TrialSettings, surroundings: Surroundin
   }
 }
 
-interface BegunTrial extends TrialSettings {
-  readonly prepared: PreparedTrial;
-  readonly run: RunDirectory;
-}
-
 /**
  * Whether the directory holds this very run, finished. All that shaped it is compared, without training or asking anything
  * again: the detector and the judgements are looked up where they are kept.
  */
-async function isFinishedAlready(trial: TrialSettings, { backend, context }: Surroundings): Promise<boolean> {
-  const { directory, experiment, seed, data, cache } = trial;
+async function isFinishedAlready(trial: TrialSettings): Promise<boolean> {
+  const { directory, experiment, seed, data, cache, backend, context } = trial;
   if (!existsSync(join(directory, 'result.json'))) return false;
   const run = RunDirectory.open(directory);
   resultOfRun.read(run);
@@ -147,9 +116,9 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
 
 /** Tries what was trained on every part that is decided. What each decided, and what rules need, goes to the run. */
 async function test(
-  { prepared, experiment, seed, run, heldOutScores }: BegunTrial,
+  { prepared, experiment, seed, run, heldOutScores, context }: BegunTrial,
   policy: StopPolicy,
-  { region, context }: { region: ClaimRegion; context: WorkContext },
+  region: ClaimRegion,
 ): Promise<StoredResult> {
   const { parts, problem } = prepared;
   // A settled agent copies nobody, so a copy of the demonstrations says nothing about it.

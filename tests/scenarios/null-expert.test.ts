@@ -56,7 +56,7 @@ describe('the null-expert control', () => {
         const directory = join(folder, `${algorithm}-${seed}`);
         return { experiment, seed, directory, data, cache };
       });
-      for (const own of settings) expect(await runTrial(own, { backend, context: workContext() })).toBe(true);
+      for (const own of settings) expect(await runTrial({ ...own, backend, context: workContext() })).toBe(true);
       const trials = settings.map(({ directory }) =>
         readTrialResult(RunDirectory.open(directory), { withIntervals: false }),
       );

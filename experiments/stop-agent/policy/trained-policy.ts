@@ -6,16 +6,14 @@ import type { PolicyDefinition } from '../../../checkpoints/policy/policy.ts';
 import { judgePostsBy, wholePost } from '../../../checkpoints/policy/policy-post.ts';
 import { readsField } from '../../../checkpoints/policy/state-fields.ts';
 import { writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
-import type { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { fittedModelSchema, LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import type { StopPolicy } from '../../../trainers/stop-agent/policy.ts';
 import { agentName } from '../decisions.ts';
-import type { Experiment } from '../experiment.ts';
 import { guaranteeFile, thresholdOf } from '../operating-point.ts';
 import { identitiesOf } from '../parts.ts';
-import type { PreparedTrial } from '../prepare.ts';
-import { readTrialResult, type StoredResult, type TrialResult } from '../result.ts';
+import type { BegunTrial, PolicyPlace, PreparedTrial } from '../prepare.ts';
+import { readTrialResult, type StoredResult } from '../result.ts';
 import { judgedThread, type ReadThread } from '../scored-thread.ts';
 import { learntPolicy, seenPosts } from '../states.ts';
 import { policyFolderName } from './policy-folder.ts';
@@ -23,30 +21,12 @@ import { type BundledModel, bundleOf } from './write-policy.ts';
 
 /* The end of a training: the agent that a trial has trained and tested becomes a bundle. */
 
-/** The policy of a trial that is tested elsewhere. */
-export interface PolicyPlace {
-  readonly folder: string;
-  /** Threads of which readers of the bundle decide some again. */
-  readonly threads: readonly Thread[];
-  /** Called once the trial's threshold is known. */
-  result(): TrialResult;
-}
-
-interface TrainedTrial {
-  readonly experiment: Experiment;
-  readonly seed: number;
-  readonly prepared: PreparedTrial;
-  readonly run: RunDirectory;
-  /** Null for a trial without a policy. In the trial's folder, with its own result, unless given. */
-  readonly policy?: PolicyPlace | null;
-}
-
 /**
  * Writes the agent of a trial as a bundle. An earlier one in its place goes.
  * @param trained.region of the training claims
  */
 export async function writeTrainedPolicy(
-  trial: TrainedTrial,
+  trial: BegunTrial,
   { agent, result, region }: { agent: StopPolicy; result: StoredResult; region: ClaimRegion },
 ): Promise<void> {
   const { experiment, seed, prepared, run } = trial;
@@ -74,7 +54,7 @@ export async function writeTrainedPolicy(
   writeBundle(place.folder, contents, { force: true });
 }
 
-function placeOf({ run, prepared }: TrainedTrial, result: StoredResult): PolicyPlace {
+function placeOf({ run, prepared }: BegunTrial, result: StoredResult): PolicyPlace {
   return {
     folder: join(run.path, policyFolderName),
     threads: prepared.parts[result.part],
