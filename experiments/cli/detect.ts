@@ -101,14 +101,12 @@ async function detectWith(path: string, options: Detecting & { detector: string[
   const { store, at, skipInvalid, seed, csv, terminal } = options;
   const [
     { RunDirectory },
-    { judgementTable },
     { detectedBy, testSizeOf },
-    { readDetectorsResult },
+    { judgementTable, readDetectorsResult },
     { notesTo },
     { train },
   ] = await Promise.all([
     import('../../checkpoints/run-directory.ts'),
-    import('../detectors/judgement-table.ts'),
     import('../detectors/detect.ts'),
     import('../detectors/result.ts'),
     import('./progress.ts'),

@@ -73,45 +73,40 @@ export async function runTrial(settings: TrialSettings): Promise<boolean> {
   }
 }
 
-/**
- * Whether the directory holds this very run, finished. All that shaped it is compared, without training or asking anything
- * again: the detector and the judgements are looked up where they are kept.
- */
+/** Whether the directory holds this very run, finished. All that shaped it is compared, without training or asking anything again. */
 async function isFinishedAlready(trial: TrialSettings): Promise<boolean> {
-  const { directory, experiment, seed, data, cache, backend, context } = trial;
+  const { directory, experiment, seed, data, cache, backend } = trial;
   if (!existsSync(join(directory, 'result.json'))) return false;
   const run = RunDirectory.open(directory);
   resultOfRun.read(run);
-  const { hashes } = run.readRecord();
-  const create = (now: Record<string, string>) =>
-    RunDirectory.create(directory, {
-      config: experiment,
-      facts: { seed, backend: backend.name, device: backend.device, hashes: { ...hashes, ...now } },
-    });
-  create({ data: data.hash, embeddings: cache.embeddings.identityHash });
-  if (trial.material !== undefined) {
-    const { detector, sequences } = trial.material;
-    create({ detector: detectorIdentity(detector), annotations: annotationsHash(sequences) });
-    return true;
-  }
-  // A local detector was trained from what has been compared.
-  const { detector: options } = experiment;
-  if (!('file' in options)) return true;
-  const recalled = await recallByFile({
-    options,
-    task: taskOf(experiment),
-    threads: judgedThreads(await loadParts(data, { experiment, seed }), experiment),
-    store: cache.annotations,
-    maxPosts: experiment.maxJudgedPosts,
-    context,
-  });
-  create({ detector: detectorIdentity(recalled.detector) });
-  if (recalled.missing === 0) create({ annotations: annotationsHash(recalled.sequences) });
-  else
-    context.onNote(
-      `${recalled.missing} of the judgements that ${directory} was trained on are no longer in the store; its decisions are shown as they are`,
-    );
+  const { name, device } = backend;
+  const shaping = { data: data.hash, embeddings: cache.embeddings.identityHash, ...(await judgingHashes(trial)) };
+  const hashes = { ...run.readRecord().hashes, ...shaping };
+  RunDirectory.create(directory, { config: experiment, facts: { seed, backend: name, device, hashes } });
   return true;
+}
+
+/** Of the detector and the judgements as they are kept now; a local detector was trained from what is compared already. */
+async function judgingHashes(trial: TrialSettings): Promise<Record<string, string>> {
+  const { directory, experiment, seed, data, cache, context, material } = trial;
+  const { detector: options } = experiment;
+  if (material === undefined && !('file' in options)) return {};
+  const { detector, sequences, missing } =
+    material !== undefined || !('file' in options)
+      ? { ...material!, missing: 0 }
+      : await recallByFile({
+          options,
+          task: taskOf(experiment),
+          threads: judgedThreads(await loadParts(data, { experiment, seed }), experiment),
+          store: cache.annotations,
+          maxPosts: experiment.maxJudgedPosts,
+          context,
+        });
+  if (missing > 0)
+    context.onNote(
+      `${missing} of the judgements that ${directory} was trained on are no longer in the store; its decisions are shown as they are`,
+    );
+  return { detector: detectorIdentity(detector), ...(missing === 0 && { annotations: annotationsHash(sequences) }) };
 }
 
 /** Tries what was trained on every part that is decided. What each decided, and what rules need, goes to the run. */
