@@ -25,7 +25,7 @@ import {
 } from './policy.ts';
 import { type DetectorOutput, type PolicyPost, postOf } from './policy-post.ts';
 import { bundledModelSchema, hashingEncoder, type PrefixReader, prefixReader } from './prefix-reader.ts';
-import { columnsOf, stateFields } from './state-fields.ts';
+import { stateFields } from './state-fields.ts';
 
 /*
  * `earshot/policy`: loads a bundle and decides, in Node and in browsers. It needs no tensors, no files and no package
@@ -177,7 +177,6 @@ async function partsOf({ manifest, file, json }: Bundle, source: PolicySource): 
   const names = state.fields.map(({ name }) => name);
   const posts = { dimensions, pooling: state.pooling, continued };
   const fields = stateFields(names, { labels: task.labels, posts });
-  checkColumns(fields, manifest);
   const score: PolicyDefinition['score'] =
     network === null ? (states) => states.slice() : (states) => stopProbabilitiesOf(network, states);
   const readsStudent = names.some((name) => name.startsWith('student'));
@@ -190,14 +189,6 @@ async function partsOf({ manifest, file, json }: Bundle, source: PolicySource): 
     },
     readsTexts: (dimensions === 0 || embed !== null) && (!readsStudent || (source.student ?? student) !== null),
   };
-}
-
-function checkColumns(fields: PolicyDefinition['fields'], { state }: Manifest): void {
-  const isSame = fields.every(({ count }, index) => count === state.fields[index].count);
-  if (!isSame || columnsOf(fields) !== state.columns)
-    throw new InputError(
-      `${bundleFiles.manifest} lists fields of ${state.fields.map(({ count }) => count).join(', ')} numbers, and here they have ${fields.map(({ count }) => count).join(', ')}; export the run again with this version`,
-    );
 }
 
 /** Judges growing prefixes of one thread and reads each post once. */

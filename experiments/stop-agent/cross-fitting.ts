@@ -7,7 +7,7 @@ import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { within } from '../../src/work-context.ts';
-import { type CrossFitting, type Experiment, labelField, taskOf } from './experiment.ts';
+import { type CrossFitting, type Experiment, noLabels, taskOf } from './experiment.ts';
 import { judgeForTraining, type SeededExperiment } from './judge-for-training.ts';
 import { loadWhole, type Parts } from './parts.ts';
 import type { TrialMaterial } from './prepare.ts';
@@ -60,8 +60,7 @@ export function crossFittedFacts<Of extends ThreadFacts>(
   const { crossFitting, guarantee } = experiment;
   const task = taskOf(experiment);
   const labelled = threads.filter((thread) => task.goldLabel(thread) !== null);
-  if (labelled.length === 0)
-    throw new InputError(`none of the ${threads.length} threads has a label (${labelField(task)}); label some of them`);
+  if (labelled.length === 0) throw noLabels(`${threads.length} threads`, task, '; label some of them');
   const labels = labelled.flatMap((thread) => task.goldLabel(thread) ?? []);
   assertEveryLabel({ task, labels, threads: threads.length, fewest: fewestInFolds });
   const unlabelled = Random.seeded({ seed, purpose: 'unlabelled environment' }).shuffled(

@@ -6,7 +6,7 @@ import { fairTests } from '../judging/drawn-threads.ts';
 import { openAgentRun } from '../run/kind-of-run.ts';
 import { withoutTrained } from '../run/parts-file.ts';
 import { agentName, decideByRules, isShown } from './decisions.ts';
-import { experimentSchema, labelField, taskOf } from './experiment.ts';
+import { experimentSchema, noLabels, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openData } from './parts.ts';
 import { askOwnModels } from './policy/own-models.ts';
@@ -61,8 +61,7 @@ export async function evaluateRun(
       context,
     ),
   );
-  if (labelled.length === 0)
-    throw new InputError(`none of the ${all.threads.length} threads of ${data} has a label (${labelField(task)})`);
+  if (labelled.length === 0) throw noLabels(`${all.threads.length} threads of ${data}`, task);
   const trained = new Set([...agent.trained, ...judging.trained]);
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 

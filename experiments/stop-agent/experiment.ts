@@ -282,10 +282,15 @@ export function taskOf({ task, alerts }: Pick<Experiment, 'task' | 'alerts'>): T
 }
 
 /** The field of a thread that holds a task's label, and what may stand there: for messages. */
-export function labelField(task: Task): string {
+function labelField(task: Task): string {
   const { name, labels } = task;
   if (typeof identityOf(task) !== 'string') return `labels.${name}: ${labels.join(', ')}`;
   return name === tasks.rumor.name ? 'rumor: true or false' : `veracity: ${labels.join(', ')}`;
+}
+
+/** The refusal of threads of which none has a label. @param rest ends the sentence */
+export function noLabels(threads: string, task: Task, rest = ''): InputError {
+  return new InputError(`none of the ${threads} has a label (${labelField(task)})${rest}`);
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type PartItem, readParts } from '../run/parts-file.ts';
-import { type Experiment, labelField, taskOf } from './experiment.ts';
+import { type Experiment, noLabels, taskOf } from './experiment.ts';
 
 /** The threads of an experiment. */
 export interface ExperimentData extends ThreadSource {
@@ -99,10 +99,7 @@ export function splitParts<Of extends ThreadFacts>(
   const ofOthers = (thread: Of) =>
     !ofDetector(thread) && (events === null || (thread.event !== null && events.includes(thread.event)));
   const free = threads.filter((thread) => ofOthers(thread) && isLabelled(thread));
-  if (free.length === 0)
-    throw new InputError(
-      `none of the ${threads.length} threads has a label (${labelField(task)}) that demonstrations and tests could use`,
-    );
+  if (free.length === 0) throw noLabels(`${threads.length} threads`, task, ' that demonstrations and tests could use');
   const splitSeed = experiment.split.seed ?? seed;
   const withoutLabel = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' }).shuffled(
     threads.filter((thread) => ofOthers(thread) && !isLabelled(thread)),
