@@ -43,8 +43,6 @@ export async function judgeItems(
     onJudgement: (row) => free.set(placeIn(row.threadId, row.prefixLength), row),
     schedule: scheduleOf(replies),
     maxPosts: Number.MAX_SAFE_INTEGER,
-    // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
-    sharesParts: store.path !== ':memory:',
   });
   checkJudged(
     { result, usage },

@@ -44,7 +44,7 @@ const MOST_BYTES = 190_000_000;
 export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged> {
   const { file, mode, store, create, concurrency, context = workContext() } = options;
   refuseDebates(file);
-  const asking = new CollectingService();
+  const asking = collectingService();
   const collecting = await create(asking);
   const { name, version, options: settings } = collecting;
   const folder = join(mode.batchFolder, `${name}-${sha256({ name, version, settings }).slice(0, 16)}`);
@@ -68,7 +68,7 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
     renameSync(folder, freePath(`${folder}-failed`));
     throw failures[0];
   }
-  const replay = new ReplayingService(outcomes);
+  const replay = replayingService(outcomes);
   const calls = new CallJournal({ service: replay, table: store.path === ':memory:' ? null : store.responses });
   const detector = await create(calls);
   const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
@@ -139,7 +139,10 @@ function refuseDebates({ detector, path }: DetectorFile): void {
 }
 
 /** @throws BudgetSpentError if the batch could cost more than the budget */
-function checkedCosts({ limits, store, file }: JudgeByBatchOptions, asking: CollectingService): CountedSpending {
+function checkedCosts(
+  { limits, store, file }: JudgeByBatchOptions,
+  asking: ReturnType<typeof collectingService>,
+): CountedSpending {
   for (const { request } of asking.items()) checkPrices({ limits, endpoint: request.endpoint });
   const most = asking.estimates
     .rows()
@@ -163,66 +166,53 @@ function checkedCosts({ limits, store, file }: JudgeByBatchOptions, asking: Coll
 }
 
 /** Records each call once and answers with an invented one. */
-class CollectingService implements ChatService {
-  readonly estimates = new DryRunChatService({ isBatch: true });
-  private readonly requests = new Map<string, ChatRequest>();
-
-  chat(request: ChatRequest) {
-    const id = idOf(request);
-    // The signal belongs to a judgement that is over by the time the batch is sent.
-    const { signal: _, ...call } = request;
-    this.requests.set(id, call);
-    return this.estimates.chat(request);
-  }
-
-  items(ids: Iterable<string> = this.requests.keys()): BatchItem[] {
-    return [...ids].flatMap((customId) => {
-      const request = this.requests.get(customId);
-      return request === undefined ? [] : [{ customId, request }];
-    });
-  }
+function collectingService() {
+  const estimates = new DryRunChatService({ isBatch: true });
+  const requests = new Map<string, ChatRequest>();
+  return {
+    estimates,
+    chat(request: ChatRequest) {
+      // The signal belongs to a judgement that is over by the time the batch is sent.
+      const { signal: _, ...call } = request;
+      requests.set(idOf(request), call);
+      return estimates.chat(request);
+    },
+    items(ids: Iterable<string> = requests.keys()): BatchItem[] {
+      return [...ids].flatMap((customId) => {
+        const request = requests.get(customId);
+        return request === undefined ? [] : [{ customId, request }];
+      });
+    },
+  };
 }
 
-class ReplayingService implements ChatService {
-  private readonly outcomes: ReadonlyMap<string, BatchOutcome>;
-  private readonly tally = new UsageTally();
-
-  constructor(outcomes: ReadonlyMap<string, BatchOutcome>) {
-    this.outcomes = outcomes;
-  }
-
-  async chat(request: ChatRequest) {
-    const outcome = this.outcomes.get(idOf(request));
-    if (outcome === undefined)
-      throw new CannotAskError(
-        'it was not in the batch that was collected; give the same command again for another one',
-      );
-    const { endpoint } = request;
-    this.tally.addRequest(endpoint);
-    if ('problem' in outcome) throw new ProviderError(`endpoint ${endpoint.name}, in the batch: ${outcome.problem}`);
-    const { usage: tokens, response } = outcome.answer;
-    this.tally.addTokens({
-      endpoint,
-      tokens,
-      isEstimated: false,
-      isAnswer: true,
-      model: response?.model,
-      isBatch: true,
-    });
-    return outcome.answer;
-  }
-
-  usage() {
-    return this.tally.rows();
-  }
-
-  spending(): CountedSpending {
-    return this.usage()
-      .map(({ requests, inputTokens, outputTokens, cost }) => {
-        return { requests, tokens: inputTokens + outputTokens, money: cost };
-      })
-      .reduce(addedSpending, nothingSpent);
-  }
+/** Answers with what a batch brought, and counts it. */
+function replayingService(outcomes: ReadonlyMap<string, BatchOutcome>) {
+  const tally = new UsageTally();
+  return {
+    async chat(request: ChatRequest) {
+      const outcome = outcomes.get(idOf(request));
+      if (outcome === undefined)
+        throw new CannotAskError(
+          'it was not in the batch that was collected; give the same command again for another one',
+        );
+      const { endpoint } = request;
+      tally.addRequest(endpoint);
+      if ('problem' in outcome) throw new ProviderError(`endpoint ${endpoint.name}, in the batch: ${outcome.problem}`);
+      const { usage: tokens, response } = outcome.answer;
+      const { model } = response ?? {};
+      tally.addTokens({ endpoint, tokens, isEstimated: false, isAnswer: true, model, isBatch: true });
+      return outcome.answer;
+    },
+    usage: () => tally.rows(),
+    spending: (): CountedSpending =>
+      tally
+        .rows()
+        .map(({ requests, inputTokens, outputTokens, cost }) => {
+          return { requests, tokens: inputTokens + outputTokens, money: cost };
+        })
+        .reduce(addedSpending, nothingSpent),
+  };
 }
 
 /** A hash of the call, equal in every process. */

@@ -30,8 +30,6 @@ export interface JudgeOptions {
   readonly mode?: JudgingMode;
   /** Limits that replace those of the detector file. */
   readonly budget?: Partial<BudgetLimits>;
-  /** Stores the parts that prefixes share; otherwise the judgements count their usage. */
-  readonly sharesParts?: boolean;
   readonly schedule?: PrefixSchedule;
   readonly maxPosts?: number;
   readonly concurrency?: number;

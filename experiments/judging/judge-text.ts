@@ -36,7 +36,6 @@ export async function judgeText(
       ...options,
       threads: [thread],
       store,
-      sharesParts: store.path !== ':memory:',
       onJudgement: (row) => {
         free = row;
       },

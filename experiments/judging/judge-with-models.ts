@@ -52,21 +52,22 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
 export async function openLive(
   options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
 ): Promise<{ service: LiveChatService; calls: CallJournal; askOnce: AskOnce; detector: Detector }> {
-  const { file, store, sharesParts = true, context = workContext(), random } = options;
+  const { file, store, context = workContext(), random } = options;
+  // A store in memory does not outlive the process: shared parts in it would only hide what a judgement took.
+  const outlives = store.path !== ':memory:';
   const service = new LiveChatService({
     random,
     budget: { ...file.budget, ...options.budget },
     ledger: store.ledgers.named(file.name),
     retry: { ...file.retry, maxWaitMs: context.maxWaitMs ?? file.retry.maxWaitMs },
     signal: context.signal,
-    capabilitiesPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
+    capabilitiesPath: outlives ? `${store.path}.endpoints.json` : null,
     onNote: context.onNote,
   });
-  // A store in memory does not outlive the process.
-  const calls = new CallJournal({ service, table: store.path === ':memory:' ? null : store.responses });
+  const calls = new CallJournal({ service, table: outlives ? store.responses : null });
   const { retryUnreadable } = options;
   const askOnce = askOnceIn({ store, calls, signal: context.signal, retryUnreadable, waits: service.waits });
-  const detector = await detectorFor(options, { service: calls, askOnce: sharesParts ? askOnce : undefined });
+  const detector = await detectorFor(options, { service: calls, askOnce: outlives ? askOnce : undefined });
   return { service, calls, askOnce, detector };
 }
 

@@ -60,7 +60,6 @@ export interface TestThread {
 
 /**
  * Labelled threads with their judgements, as rules read them.
- * @param options.sequences of each of them
  * @throws InputError where they were judged with other labels than the task's
  */
 export function testThreads(
@@ -68,8 +67,10 @@ export function testThreads(
   { sequences, task }: { sequences: ReadonlyMap<string, JudgementSequence>; task: Task },
 ): TestThread[] {
   return threads.map((thread) => {
-    const sequence = sequences.get(thread.id)!;
-    const goldLabel = checkedGoldLabel(task, thread)!;
+    const sequence = sequences.get(thread.id);
+    const goldLabel = checkedGoldLabel(task, thread);
+    if (sequence === undefined || goldLabel === null)
+      throw new Error(`thread ${thread.id} is tested without ${goldLabel === null ? 'a label' : 'judgements'}`);
     assertLabelsOf(task, sequence);
     const hours = thread.posts.map((_, step) => hoursSinceClaim(thread, step));
     return { threadId: thread.id, goldLabel, sequence, hours, studentConfidence: null };

@@ -97,6 +97,11 @@ export const stopMetrics: readonly StopMetric[] = [
   ...alertMetrics,
 ];
 
+/** @param name one of them */
+export function metricNamed(name: string): StopMetric {
+  return stopMetrics.find((metric) => metric.name === name)!;
+}
+
 function meanQueries({ queries, items }: DecisionColumns): number {
   let sum = 0;
   for (let place = 0; place < items.length; place++) sum += queries[items[place]];

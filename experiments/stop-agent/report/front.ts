@@ -11,7 +11,7 @@ import { thresholds } from '../calibrate.ts';
 import { readStopProbabilities } from '../decided-files.ts';
 import { agentName, decide, isLearnt, isShown, type SystemDecisions, stopByScores } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
-import { type ScoredStops, stopColumns, stopMetrics, stopScoring } from '../metrics.ts';
+import { metricNamed, type ScoredStops, stopColumns, stopScoring } from '../metrics.ts';
 import { agentQueries, limitsOf } from '../policy-settings.ts';
 import { optimumName } from '../stream-optimum.ts';
 import type { RankedAgent } from './agents.ts';
@@ -110,8 +110,7 @@ interface PlacedPoint extends Omit<FrontPoint, 'x' | 'across'> {
 function frontPoint(system: PlacedSystem, { task, aim }: { task: ScoredStops; aim: Aim }): PlacedPoint {
   const { name, kind, isRecommended, seeds } = system;
   const columns = seeds.map(({ decisions }) => stopColumns(decisions, task));
-  const over = (metric: string) =>
-    overSeeds(columns.map(stopMetrics.find((stopMetric) => stopMetric.name === metric)!.of))?.mean ?? Number.NaN;
+  const over = (metric: string) => overSeeds(columns.map(metricNamed(metric).of))?.mean ?? Number.NaN;
   const metrics = { worth: aim.worth.metric, time: aim.time.metric, queries: 'queriesPerThread' };
   const drawn = seeds.map(({ decisions: first }) => ({ first }));
   const only = Object.values(metrics);

@@ -5,7 +5,7 @@ import { present } from '../../../src/present.ts';
 import type { Block, ReportSection } from '../../report/report.ts';
 import { confusionTable, type Table } from '../../report/table.ts';
 import type { Decision } from '../decisions.ts';
-import { type ScoredStops, stopColumns, stopMetrics } from '../metrics.ts';
+import { metricNamed, type ScoredStops, stopColumns } from '../metrics.ts';
 import { type PlacedDecision, placedDecisions, type ReadRun } from './read-runs.ts';
 
 interface DecidedAgent {
@@ -68,7 +68,7 @@ export function byEvent(decisions: readonly PlacedDecision[]): DecidedEvent[] {
 /** Scores of an agent by event. */
 export function eventTable(events: readonly DecidedEvent[], task: ScoredStops): Table {
   const names = (task.alerts ?? []).length > 0 ? ['latencyF1', 'alertPrecision', 'alertRecall'] : ['macroF1', 'er'];
-  const metrics = names.map((name) => stopMetrics.find((metric) => metric.name === name)!);
+  const metrics = names.map(metricNamed);
   return {
     heading: ['by event', 'threads', ...metrics.map(({ title }) => title), 'median posts'],
     rows: events.map(({ event, decisions }) => {

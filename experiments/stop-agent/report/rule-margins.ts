@@ -5,7 +5,7 @@ import { bestMixture, type Mixture, meanOf, type PricedPoint, paretoFront } from
 import type { Estimate } from '../../report/shown-numbers.ts';
 import { overSeeds } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt, type SystemDecisions } from '../decisions.ts';
-import { type DecisionColumns, stopColumns, stopMetrics } from '../metrics.ts';
+import { type DecisionColumns, metricNamed, stopColumns } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
 
 /** Which rules an agent is compared with: the best rule or the best mixture of rules that is as early, within a number of queries. */
@@ -95,7 +95,7 @@ export interface PlacedStops extends PricedPoint {
 
 export function placedStops(columns: DecisionColumns): PlacedStops {
   const [macro, er, queries] = ['macroF1', 'er', 'queriesPerThread'].map(
-    (name) => stopMetrics.find((metric) => metric.name === name)!.of(columns) ?? Number.NaN,
+    (name) => metricNamed(name).of(columns) ?? Number.NaN,
   );
   return { macroF1: macro, er, queries, columns };
 }
