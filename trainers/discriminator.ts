@@ -246,7 +246,9 @@ export async function updateDiscriminators(
   const updates = Math.floor(steps / batchSize);
   const drawn = discriminators.map((discriminator) => minibatchArrays(discriminator, epochs * updates * batchSize));
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const orders = discriminators.map(() => random.permutation(steps));
+    const orders = discriminators.map(({ scratch }) =>
+      random.permutation(steps, scratch.array('order', 'int32', steps)),
+    );
     for (let update = 0; update < updates; update++)
       for (const [place, { experts }] of discriminators.entries()) {
         const agent = { pairs: agentSteps, order: orders[place], position: update * batchSize };
@@ -290,9 +292,9 @@ interface DrawnMinibatches {
 function minibatchArrays({ experts, scratch }: Discriminator, pairs: number): DrawnMinibatches {
   const all = (1 + experts.length) * pairs;
   return {
-    rows: scratch.array('int32', all),
-    actions: scratch.array('float32', all, 'actions'),
-    mixture: scratch.array('float32', experts.length * pairs, 'mixture'),
+    rows: scratch.array('rows', 'int32', all),
+    actions: scratch.array('actions', 'float32', all),
+    mixture: scratch.array('mixture', 'float32', experts.length * pairs),
     pairs: 0,
   };
 }

@@ -65,9 +65,10 @@ export async function ppoUpdate(
   const count = steps.rows.length;
   const rows = Math.floor(count / config.minibatches);
   const updates = Math.floor(count / rows);
-  const places = agent.scratch.array('int32', config.epochs * updates * rows, 'places');
+  const places = agent.scratch.array('places', 'int32', config.epochs * updates * rows);
+  const order = agent.scratch.array('order', 'int32', count);
   for (let start = 0; start < places.length; start += updates * rows)
-    places.set(random.permutation(count).subarray(0, updates * rows), start);
+    places.set(random.permutation(count, order).subarray(0, updates * rows), start);
   const coefficients = Float32Array.of(
     config.clip,
     config.entropyCoefficient,
@@ -209,8 +210,8 @@ function minibatches(
 ): Record<keyof PackedMinibatch, Stack> {
   const { rows, states, config, agent } = options;
   const width = agent.actions + otherColumns;
-  const observed = agent.scratch.array('int32', places.length, 'rows');
-  const columns = agent.scratch.array('float32', places.length * width, 'columns').fill(0);
+  const observed = agent.scratch.array('rows', 'int32', places.length);
+  const columns = agent.scratch.array('columns', 'float32', places.length * width).fill(0);
   for (let first = 0; first < places.length; first += rows) {
     const { mean, scale, count } = momentsOf(steps.advantages, chosen, places.subarray(first, first + rows));
     const isStandardized = config.advantages !== 'none';

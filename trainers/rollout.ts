@@ -33,7 +33,7 @@ export async function collect(
     shuffle: (length) => random.permutation(length),
   });
   const { stopLogProbabilities, values: ofStates } = await scoresOf(agent, states.takePadded(reachable));
-  const placeOf = agent.scratch.array('int32', firstRows[lengths.length], 'places of rows').fill(-1);
+  const placeOf = agent.scratch.array('places of rows', 'int32', firstRows[lengths.length]).fill(-1);
   for (let place = 0; place < reachable.length; place++) placeOf[reachable[place]] = place;
   const rollout = rollOut(environment, environmentState, {
     steps,

@@ -52,6 +52,8 @@ type Result<O, Key extends keyof O> = [Key] extends [never] ? O : Omit<O, Key> &
 
 /** A traced function, for one set of shapes. */
 interface Program {
+  /** Inputs and form that it is for, with the shapes of the tensors. */
+  readonly of: unknown;
   readonly graph: Graph;
   /** Of the graph: trainings of one shape share a session. */
   readonly key: string;
@@ -103,38 +105,31 @@ export function compiled<I extends object, O, Form = void, Key extends keyof O =
   f: (inputs: I, form: Form) => O,
   { spends, reads = [] }: { spends?: keyof I; reads?: readonly Key[] } = {},
 ): (inputs: Giving<I>, form: Form) => Promise<Result<O, Key>> {
-  const programs = new Map<string, Program>();
+  /** The one used last is the first. */
+  const programs: Program[] = [];
   let tracedOn: GraphBackend | null = null;
-  const callOn = (backend: GraphBackend, inputs: object, options: { form: Form; spent: readonly Leaf[] }): StepCall => {
+  const programOn = (backend: GraphBackend, inputs: object, form: Form): Program => {
     // The graphs of a device with memory of its own are others.
-    if (tracedOn !== backend) programs.clear();
+    if (tracedOn !== backend) programs.length = 0;
     tracedOn = backend;
-    const { form, spent } = options;
-    const leaves: Leaf[] = [];
-    const key = `${JSON.stringify(form)} ${likeness(inputs, leaves)}`;
-    const kept = programs.get(key);
-    const program = kept ?? traced(backend, (tree: I) => f(tree, form), inputs);
-    if (kept?.isChecked === false)
-      check(
-        kept,
-        traced(backend, (tree: I) => f(tree, form), inputs),
-      );
-    // The one used last is the last to go.
-    programs.delete(key);
-    programs.set(key, program);
-    const [oldest] = programs.keys();
-    if (programs.size > mostPrograms) programs.delete(oldest);
-    return { backend, program, leaves, spent, reads };
+    const of = { inputs, form };
+    const place = programs.findIndex((program) => isLike(of, program.of));
+    const [kept] = place < 0 ? [] : programs.splice(place, 1);
+    const trace = () => traced(backend, (tree: I) => f(tree, form), of);
+    const program = kept ?? trace();
+    if (kept?.isChecked === false) check(kept, trace());
+    programs.unshift(program);
+    programs.length = Math.min(programs.length, mostPrograms);
+    return program;
   };
   return async (inputs, form) => {
-    const spent: Leaf[] = [];
-    if (spends !== undefined) likeness(Object(inputs)[spends], spent);
+    const spent: Leaf[] = spends === undefined ? [] : leavesOf(Object(inputs)[spends]);
     const backend = tf.backend();
     let result: unknown;
     if (!(backend instanceof GraphBackend)) result = computed((tree: I) => f(tree, form), inputs, reads);
     else {
       if (backend.isTracing) throw new Error('a compiled step cannot call another; call its function');
-      const call = callOn(backend, inputs, { form, spent });
+      const call = { backend, program: programOn(backend, inputs, form), leaves: leavesOf(inputs), spent, reads };
       result = await (backend.gathers && meeting.isInLoop ? meeting.call(call) : run(call));
     }
     for (const leaf of spent) if (leaf instanceof tf.Tensor) leaf.dispose();
@@ -186,7 +181,8 @@ const countStep = 64;
 /** Where compiling takes long, and runs with the same count are one program. */
 const longCountStep = 256;
 
-function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, inputs: object): Program {
+function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, of: { inputs: object; form: unknown }): Program {
+  const { inputs } = of;
   // Each input by a tensor of its own, so that one given twice is two inputs.
   const placeholders: Value[] = [];
   const { result: made, recorder } = backend.traced(() => {
@@ -202,7 +198,7 @@ function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, inputs: obj
     };
     try {
       const result = tidied(() => f(rebuilt(inputs, placeholder) as I));
-      const returned = leavesOf(result);
+      const returned = pathsOf(result);
       const tensors = returned.flatMap(({ leaf }) => (leaf instanceof Given ? [] : [leaf]));
       const outputs = tensors.map((tensor) => backend.valueBehind(tensor));
       tf.dispose(tensors);
@@ -223,7 +219,7 @@ function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, inputs: obj
   const read = new Set(recorder.read);
   const used = placeholders.flatMap((value, place) => (read.has(value) ? [{ value, place }] : []));
   const graph = recorder.graph({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] });
-  const givenPaths = leavesOf(inputs).map(({ path }) => path);
+  const givenPaths = pathsOf(inputs).map(({ path }) => path);
   const staying = new Map<string, string | null>();
   for (const [index, value] of outputs.entries()) {
     const from = givenPaths.indexOf(paths[index]);
@@ -234,6 +230,7 @@ function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, inputs: obj
     staying.set(recorder.nameOf(value), isAlike ? recorder.nameOf(replaced) : null);
   }
   return {
+    of: rebuilt(of, ({ shape, dtype }) => ({ shape, dtype })),
     graph,
     key: [graphKey(graph), ...staying].join(),
     staying,
@@ -323,27 +320,33 @@ function tensorOf(backend: GraphBackend, value: Value): tf.Tensor {
   return tf.engine().makeTensorFromTensorInfo(backend.tensorOf(value), backend);
 }
 
-/** A text that is equal for trees whose programs are; appends the leaves. It is made at every call, and so without paths. */
-function likeness(tree: unknown, leaves: Leaf[]): string {
-  if (tree instanceof tf.Tensor || tree instanceof Given) {
-    leaves.push(tree);
-    return `${tree.dtype} ${tree.shape}`;
-  }
-  if (tree === null || typeof tree !== 'object') return String(tree);
-  let text = '{';
-  for (const name of Object.keys(tree)) text += `${name}: ${likeness(Reflect.get(tree, name), leaves)}, `;
-  return `${text}}`;
+/** Whether a tree is like one whose leaves are shapes. It is asked at every call, and so makes nothing. */
+function isLike(tree: unknown, other: unknown): boolean {
+  if (tree === null || other === null || typeof tree !== 'object' || typeof other !== 'object') return tree === other;
+  if (tree instanceof tf.Tensor || tree instanceof Given)
+    return Reflect.get(other, 'dtype') === tree.dtype && isLike(tree.shape, Reflect.get(other, 'shape'));
+  const names = Object.keys(tree);
+  if (names.length !== Object.keys(other).length) return false;
+  return names.every((name) => isLike(Reflect.get(tree, name), Reflect.get(other, name)));
+}
+
+/** The leaves of a tree. */
+function leavesOf(tree: unknown, leaves: Leaf[] = []): Leaf[] {
+  if (tree instanceof tf.Tensor || tree instanceof Given) leaves.push(tree);
+  else if (tree !== null && typeof tree === 'object')
+    for (const name of Object.keys(tree)) leavesOf(Reflect.get(tree, name), leaves);
+  return leaves;
 }
 
 /** The leaves of a tree, each with where it stands. */
-function leavesOf(tree: unknown, path = '', leaves: { path: string; leaf: Leaf }[] = []): typeof leaves {
+function pathsOf(tree: unknown, path = '', leaves: { path: string; leaf: Leaf }[] = []): typeof leaves {
   if (tree instanceof tf.Tensor || tree instanceof Given) leaves.push({ path, leaf: tree });
   else if (tree !== null && tree !== undefined) {
     if (typeof tree !== 'object')
       throw new Error(
         `a compiled step was given ${path} = ${String(tree)}; make it a tensor, or it would never change`,
       );
-    for (const [name, branch] of Object.entries(tree)) leavesOf(branch, `${path}.${name}`, leaves);
+    for (const [name, branch] of Object.entries(tree)) pathsOf(branch, `${path}.${name}`, leaves);
   }
   return leaves;
 }

@@ -1,4 +1,4 @@
-import { type Graph, type Kind, type Numbers, numbersOfKind, sizeOf } from './graph.ts';
+import type { Graph, Kind, Numbers } from './graph.ts';
 
 /*
  * What the recording backend needs of a runtime.
@@ -85,13 +85,8 @@ export function newTraffic(): Traffic {
   return { runs: 0, bytesIn: 0, bytesOut: 0, largestIn: 0 };
 }
 
-/** Counts a run. */
-export function count(traffic: Traffic, inputs: Iterable<Shaped | Resident>, outputs: Iterable<Output>): void {
-  traffic.runs++;
-  for (const input of inputs) {
-    if (!('array' in input)) continue;
-    traffic.bytesIn += input.array.byteLength;
-    traffic.largestIn = Math.max(traffic.largestIn, input.array.byteLength);
-  }
-  for (const { shape, kind } of outputs) traffic.bytesOut += numbersOfKind[kind].BYTES_PER_ELEMENT * sizeOf(shape);
+/** Counts an input. */
+export function countIn(traffic: Traffic, { byteLength }: Numbers): void {
+  traffic.bytesIn += byteLength;
+  traffic.largestIn = Math.max(traffic.largestIn, byteLength);
 }

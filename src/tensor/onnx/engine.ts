@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import type { Tensor } from 'onnxruntime-node';
 import type { Binding } from 'onnxruntime-node/dist/binding.js';
 import {
-  count,
+  countIn,
   type Engine,
   newTraffic,
   type Output,
@@ -53,8 +53,12 @@ export async function loadEngine(): Promise<{ engine: Engine; device: string }> 
     session.loadModel(buffer, 0, buffer.byteLength, { ...sessionOptions, ...profiling, executionProviders: ['cpu'] });
     return {
       run({ inputs, outputs }) {
-        count(traffic, inputs.values(), outputs.values());
-        for (const output of outputs.values()) output.array ??= new numbersOfKind[output.kind](sizeOf(output.shape));
+        traffic.runs++;
+        for (const input of inputs.values()) if ('array' in input) countIn(traffic, input.array);
+        for (const output of outputs.values()) {
+          output.array ??= new numbersOfKind[output.kind](sizeOf(output.shape));
+          traffic.bytesOut += output.array.byteLength;
+        }
         session.run(tensorsOf(inputs), tensorsOf(outputs), {});
         return new Map();
       },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ProviderError } from '../../errors.ts';
 import {
   type Call,
-  count,
+  countIn,
   type DeviceTensor,
   type Engine,
   newTraffic,
@@ -106,8 +106,6 @@ interface Shared {
   readonly compile: (text: string) => Executable;
   readonly traffic: Traffic;
   readonly onNote: (line: string) => void;
-  /** For the numbers of all lanes on their way to the device. */
-  readonly scratch: Scratch;
   /** Runs that fit the device's memory at once. */
   mostLanes: number;
 }
@@ -122,9 +120,7 @@ export interface XlaOptions {
 }
 
 export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOptions): Engine {
-  const scratch = new Scratch();
-  const mostLanes = Number.POSITIVE_INFINITY;
-  const shared: Shared = { client, compile, traffic: newTraffic(), onNote, scratch, mostLanes };
+  const shared: Shared = { client, compile, traffic: newTraffic(), onNote, mostLanes: Number.POSITIVE_INFINITY };
   /** By their content: runs whose tables are alike share one. */
   const uploaded = new Map<string, Stack>();
   return {
@@ -184,10 +180,12 @@ class XlaSession implements Session {
   private readonly graph: Graph;
   private readonly staying: Staying;
   /** Inputs whose rows are gathered, which several runs may share. */
-  private readonly tables: ReadonlySet<string>;
+  private readonly tables: readonly string[];
   private readonly shared: Shared;
   private readonly executables = new Map<string, Executable>();
   private readonly results: ReturnType<typeof resultLayout>;
+  /** For the numbers of all lanes on their way to the device. */
+  private readonly scratch = new Scratch();
 
   constructor(graph: Graph, staying: Staying, shared: Shared) {
     this.graph = graph;
@@ -195,7 +193,7 @@ class XlaSession implements Session {
     this.shared = shared;
     this.results = resultLayout(graph, { staying });
     const gathered = graph.nodes.flatMap(({ operation, inputs }) => (operation.type === 'Gather' ? [inputs[0]] : []));
-    this.tables = new Set(graph.inputs.map(({ name }) => name).filter((name) => gathered.includes(name)));
+    this.tables = graph.inputs.map(({ name }) => name).filter((name) => gathered.includes(name));
   }
 
   run(call: Call): Stayed {
@@ -204,24 +202,21 @@ class XlaSession implements Session {
 
   /** Runs that share their tables, or of which each has others, as one program; where the tables are mixed, as several. */
   readonly runTogether = (calls: readonly Call[]): Stayed[] => {
-    const groups = new Map<string, number[]>();
-    const ids = new Map<Stack, number>();
-    for (const [index, { inputs }] of calls.entries()) {
-      const stacks = [...this.tables].flatMap((name) => {
-        const table = inputs.get(name);
-        return table === undefined || 'array' in table ? [] : [laneOf(table).stack];
-      });
-      for (const stack of stacks) if (!ids.has(stack)) ids.set(stack, ids.size);
-      const key = stacks.map((stack) => ids.get(stack)).join();
-      groups.set(key, [...(groups.get(key) ?? []), index]);
+    const groups: { readonly stacks: readonly (Stack | null)[]; readonly calls: Call[] }[] = [];
+    for (const call of calls) {
+      const stacks = this.tables.map((name) => stackOf(inputOf(call, name)));
+      const group = groups.find((group) => group.stacks.every((stack, place) => stack === stacks[place]));
+      if (group === undefined) groups.push({ stacks, calls: [call] });
+      else group.calls.push(call);
     }
-    const parts = groups.size === calls.length ? [calls.map((_, index) => index)] : [...groups.values()];
-    const stayed: Stayed[] = [];
-    for (const part of parts) {
-      const results = this.inLanes(part.map((index) => calls[index]));
-      for (const [place, index] of part.entries()) stayed[index] = results[place];
-    }
-    return stayed;
+    if (groups.length === 1 || groups.length === calls.length) return this.inLanes(calls);
+    const stayed = new Map(
+      groups.flatMap((group) => {
+        const results = this.inLanes(group.calls);
+        return group.calls.map((call, place) => [call, results[place]] as const);
+      }),
+    );
+    return calls.flatMap((call) => stayed.get(call) ?? []);
   };
 
   /** As many at once as fit the memory. */
@@ -247,7 +242,7 @@ class XlaSession implements Session {
   private layoutOf(calls: readonly Call[]): Layout {
     const homes = calls.map(({ inputs }) => {
       for (const [name, value] of inputs)
-        if (!('array' in value) && !this.tables.has(name) && laneOf(value).stack.lanes > 0) return laneOf(value);
+        if (!('array' in value) && !this.tables.includes(name) && laneOf(value).stack.lanes > 0) return laneOf(value);
       return null;
     });
     const lanes = homes[0]?.stack.lanes ?? 0;
@@ -259,17 +254,16 @@ class XlaSession implements Session {
 
   private execute(calls: readonly Call[], layout: Layout): Stayed[] {
     const { client, traffic } = this.shared;
-    for (const { inputs, outputs } of calls) count(traffic, inputs.values(), outputs.values());
-    traffic.runs -= calls.length - 1;
+    traffic.runs++;
     const ours: Handle[] = [];
     try {
-      const sharedTables = new Set([...this.tables].filter((name) => isShared(valuesOf(calls, name))));
+      const sharedTables = new Set(this.tables.filter((name) => isShared(calls, name)));
       const executable = this.executable(layout, sharedTables);
       const retained: number[] = [];
       const replaced = new Set(this.staying.values());
       const inputs = this.graph.inputs.map((input, place) => {
-        const values = valuesOf(calls, input.name);
-        const stack = sharedTables.has(input.name) ? stackOf(values) : this.stacked(values, { input, layout });
+        const values = calls.map((call) => inputOf(call, input.name));
+        const stack = sharedTables.has(input.name) ? stackOf(values[0]) : this.stacked(values, { input, layout });
         const handle = stack?.handle ?? this.uploaded(values, { input, layout });
         if (stack === null) ours.push(handle);
         const isSpent =
@@ -309,17 +303,17 @@ class XlaSession implements Session {
 
   private uploaded(values: readonly (Shaped | Resident)[], to: { input: GraphValue; layout: Layout }): Handle {
     const { lanes, of } = to.layout;
-    const { shape, kind } = to.input;
-    const { client } = this.shared;
-    if (lanes === 0) return client.upload(numbersOf(values[0]), { shape, kind });
+    const { name, shape, kind } = to.input;
+    const { client, traffic } = this.shared;
     const size = sizeOf(shape);
-    const all = this.shared.scratch.array(kind, lanes * size);
-    for (const [index, value] of values.entries()) all.set(numbersOf(value), of[index] * size);
-    return client.upload(all, { shape: [lanes, ...shape], kind });
+    const all = lanes === 0 ? numbersOf(values[0]) : this.scratch.array(name, kind, lanes * size);
+    if (lanes > 0) for (const [index, value] of values.entries()) all.set(numbersOf(value), of[index] * size);
+    countIn(traffic, all);
+    return client.upload(all, { shape: lanes === 0 ? shape : [lanes, ...shape], kind });
   }
 
   private read(made: readonly Handle[], { calls, layout }: { calls: readonly Call[]; layout: Layout }): Stayed[] {
-    const { client } = this.shared;
+    const { client, traffic } = this.shared;
     const { single, packed } = this.results;
     const stayed = calls.map(() => new Map<string, DeviceTensor>());
     const rows = Math.max(layout.lanes, 1);
@@ -333,6 +327,7 @@ class XlaSession implements Session {
       const all = new numbersOfKind[outputs[0].kind](rows * width);
       client.download(handle, all);
       client.free(handle);
+      traffic.bytesOut += all.byteLength;
       for (const [index, call] of calls.entries()) {
         let start = layout.of[index] * width;
         for (const { name, shape } of outputs) {
@@ -354,21 +349,19 @@ class XlaSession implements Session {
   }
 }
 
-function valuesOf(calls: readonly Call[], name: string): (Shaped | Resident)[] {
-  return calls.map(({ inputs }) => {
-    const value = inputs.get(name);
-    if (value === undefined) throw new Error(`a step was called without its input ${name}`);
-    return value;
-  });
+function inputOf({ inputs }: Call, name: string): Shaped | Resident {
+  const value = inputs.get(name);
+  if (value === undefined) throw new Error(`a step was called without its input ${name}`);
+  return value;
 }
 
-/** The one that all values are, without lanes. */
-function stackOf(values: readonly (Shaped | Resident)[]): Stack | null {
-  const [first] = values;
-  return 'array' in first ? null : laneOf(first).stack;
+/** Null for numbers of this process. */
+function stackOf(value: Shaped | Resident): Stack | null {
+  return 'array' in value ? null : laneOf(value).stack;
 }
 
-function isShared(values: readonly (Shaped | Resident)[]): boolean {
-  const stack = stackOf(values);
-  return stack !== null && stack.lanes === 0 && values.every((value) => stackOf([value]) === stack);
+/** Whether all calls have one table, without lanes. */
+function isShared(calls: readonly Call[], name: string): boolean {
+  const stack = stackOf(inputOf(calls[0], name));
+  return stack?.lanes === 0 && calls.every((call) => stackOf(inputOf(call, name)) === stack);
 }
