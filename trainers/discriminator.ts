@@ -246,13 +246,13 @@ export async function updateDiscriminators(
   const updates = Math.floor(steps / batchSize);
   const drawn = discriminators.map((discriminator) => minibatchArrays(discriminator, epochs * updates * batchSize));
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const orders = discriminators.map(({ scratch }) =>
-      random.permutation(steps, scratch.array('order', 'int32', steps)),
-    );
+    const streams = discriminators.map(({ experts, scratch }): PairStream[] => {
+      const order = random.permutation(steps, scratch.array('order', 'int32', steps));
+      return [{ pairs: agentSteps, order, position: 0 }, ...experts];
+    });
     for (let update = 0; update < updates; update++)
       for (const [place, { experts }] of discriminators.entries()) {
-        const agent = { pairs: agentSteps, order: orders[place], position: update * batchSize };
-        for (const stream of [agent, ...experts]) drawPairs(drawn[place], stream, { count: batchSize, random });
+        for (const stream of streams[place]) drawPairs(drawn[place], stream, { count: batchSize, random });
         const mixtures = experts.length * batchSize;
         const start = (epoch * updates + update) * mixtures;
         random.fill(drawn[place].mixture, { start, end: start + mixtures });
@@ -313,7 +313,8 @@ export function drawPairs(
       stream.position = 0;
     }
     // Thousands in an iteration, so the loop reads nothing but arrays.
-    const [{ order, position }, start] = [stream, drawn.pairs];
+    const { order, position } = stream;
+    const start = drawn.pairs;
     const some = Math.min(left, order.length - position);
     for (let index = 0; index < some; index++) {
       const pair = order[position + index];

@@ -50,16 +50,18 @@ export function scaleRewards(
   steps: { rewards: Float32Array; ends: Uint8Array; discount: number },
 ): Float32Array {
   const { rewards, ends, discount } = steps;
+  let { discountedSum, mean, variance, count } = state;
   const scaled = new Float32Array(rewards.length);
   for (let step = 0; step < rewards.length; step++) {
-    state.discountedSum = state.discountedSum * discount + rewards[step];
-    const delta = state.discountedSum - state.mean;
-    const total = state.count + 1;
-    state.mean += delta / total;
-    state.variance = (state.variance * state.count + (delta ** 2 * state.count) / total) / total;
-    state.count = total;
-    scaled[step] = rewards[step] / Math.sqrt(state.variance + 1e-8);
-    if (ends[step] === 1) state.discountedSum = 0;
+    discountedSum = discountedSum * discount + rewards[step];
+    const delta = discountedSum - mean;
+    const total = count + 1;
+    mean += delta / total;
+    variance = (variance * count + (delta ** 2 * count) / total) / total;
+    count = total;
+    scaled[step] = rewards[step] / Math.sqrt(variance + 1e-8);
+    if (ends[step] === 1) discountedSum = 0;
   }
+  Object.assign(state, { discountedSum, mean, variance, count });
   return scaled;
 }

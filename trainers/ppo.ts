@@ -204,29 +204,30 @@ const descendPpo = descent(
 
 /** All minibatches, of so many rows each. */
 function minibatches(
-  { actions, chosen, ...steps }: PpoSteps,
+  steps: PpoSteps,
   places: Int32Array,
   options: { rows: number; states: RowTable; config: PpoConfig; agent: PolicyValue },
 ): Record<keyof PackedMinibatch, Stack> {
+  const { actions, chosen, logProbabilities, values, advantages, returns } = steps;
   const { rows, states, config, agent } = options;
+  const isStandardized = config.advantages !== 'none';
   const width = agent.actions + otherColumns;
   const observed = agent.scratch.array('rows', 'int32', places.length);
   const columns = agent.scratch.array('columns', 'float32', places.length * width).fill(0);
   for (let first = 0; first < places.length; first += rows) {
-    const { mean, scale, count } = momentsOf(steps.advantages, chosen, places.subarray(first, first + rows));
-    const isStandardized = config.advantages !== 'none';
+    const { mean, scale, count } = momentsOf(advantages, chosen, places.subarray(first, first + rows));
     for (let place = first; place < first + rows; place++) {
       const step = places[place];
       const start = place * width;
       const others = start + agent.actions;
       observed[place] = steps.rows[step];
       columns[start + actions[step]] = 1;
-      columns[others] = steps.logProbabilities[step];
-      columns[others + 1] = steps.values[step];
-      columns[others + 2] = isStandardized ? (steps.advantages[step] - mean) * scale : steps.advantages[step];
+      columns[others] = logProbabilities[step];
+      columns[others + 1] = values[step];
+      columns[others + 2] = isStandardized ? (advantages[step] - mean) * scale : advantages[step];
       // So that the mean over all rows is the mean over those that were chosen.
       columns[others + 3] = chosen[step] === 1 ? rows / count : 0;
-      columns[others + 4] = steps.returns[step];
+      columns[others + 4] = returns[step];
     }
   }
   return { observations: { states, rows: observed }, columns: { numbers: columns, width } };
@@ -234,7 +235,9 @@ function minibatches(
 
 /** Mean and deviation that standardise advantages, over the rows whose action was chosen, and their count. */
 function momentsOf(advantages: Float32Array, chosen: Uint8Array, places: Int32Array) {
-  let [count, mean, variance] = [0, 0, 0];
+  let count = 0;
+  let mean = 0;
+  let variance = 0;
   for (let place = 0; place < places.length; place++) count += chosen[places[place]];
   for (let place = 0; place < places.length; place++)
     if (chosen[places[place]] === 1) mean += advantages[places[place]] / count;
