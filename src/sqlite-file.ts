@@ -91,9 +91,13 @@ function isWhole(path: string): boolean {
 
 function openForReading(path: string, form: SqliteForm): Connection {
   const address = encodeURI(resolve(path)).replace(/[?#]/g, encodeURIComponent);
-  const database = new Database(`file:${address}?immutable=1`);
+  return prepare(new Database(`file:${address}?immutable=1`), (database) => checkFormat(database, path, form));
+}
+
+/** A database that is ready, and closed if it cannot be. */
+function prepare(database: Connection, work: (database: Connection) => void): Connection {
   try {
-    checkFormat(database, path, form);
+    work(database);
     return database;
   } catch (error) {
     database.close();
@@ -114,17 +118,12 @@ function textOf(error: unknown): string {
 
 function openForWriting(path: string, form: SqliteForm): Connection {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
-  const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
-  try {
+  return prepare(new Database(path, { timeout: BUSY_TIMEOUT_MS }), (database) => {
     useWriteAheadLog(database);
     // A killed process loses nothing that was committed. Only a power cut can lose the last commits.
     database.pragma('synchronous = NORMAL');
     inTransaction(database, () => prepareSchema(database, path, form));
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  });
 }
 
 /** SQLite refuses this at once while another process uses the file, whatever the timeout, so it is repeated. */

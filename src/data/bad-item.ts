@@ -22,22 +22,17 @@ export function badItem(value: unknown, { place, reason }: { place: string; reas
 }
 
 /**
- * Runs `parse` on one item.
+ * Runs `parse` on one item, at once if it is synchronous: a promise per row of a long table takes longer than its
+ * parsing.
  * @returns the result of `parse`; null for a bad item that is skipped, after `onSkipped` was called
  * @throws InputError for a bad item that is not skipped; any other error as it is
  */
-export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T>): Promise<T | null> {
+export function orSkip<T>(options: SkipOptions, parse: () => Promise<T>): Promise<T | null>;
+export function orSkip<T>(options: SkipOptions, parse: () => T): T | null;
+export function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T>): T | null | Promise<T | null> {
   try {
-    return await parse();
-  } catch (error) {
-    return skip(error, options);
-  }
-}
-
-/** Runs a synchronous `parse` like `orSkip`: a promise per row of a long table takes longer than its parsing. */
-export function orSkipNow<T>(options: SkipOptions, parse: () => T): T | null {
-  try {
-    return parse();
+    const parsed = parse();
+    return parsed instanceof Promise ? parsed.catch((error: unknown) => skip(error, options)) : parsed;
   } catch (error) {
     return skip(error, options);
   }
@@ -60,9 +55,9 @@ export async function* eachOrSkip<From, To>(
   parse: (item: From) => To | null | Promise<To | null>,
 ): AsyncGenerator<To> {
   for await (const item of items) {
-    const parsed = orSkipNow(options, () => parse(item));
-    const awaited = parsed instanceof Promise ? await orSkip(options, () => parsed) : parsed;
-    if (awaited !== null) yield awaited;
+    const parsed = orSkip(options, () => parse(item));
+    const done = parsed instanceof Promise ? await parsed : parsed;
+    if (done !== null) yield done;
   }
 }
 

@@ -28,29 +28,16 @@ export interface ReadingOptions {
  */
 export async function* readLines(path: string, options: ReadingOptions = {}): AsyncGenerator<TextLine> {
   const { mostBytes = sizeLimit() } = options;
-  for await (const line of linesBy(await openText(path, options), { path, mostBytes, endsAtReturn: false })) {
+  for await (const line of linesOf(await openText(path, options), { path, mostBytes, endsAtReturn: false })) {
     if (line.isCut) throw new InputError(`${path}:${line.number}: the line ${aboveLimit(options)}`);
     yield line;
   }
 }
 
-/**
- * Reads the lines of a stream of JSON Lines in UTF-8, each as soon as it is complete, with any line ends: a text in JSON
- * has no bare carriage return. Blank lines are counted but not returned. A line above the limit is cut.
- * @param source.path the name of the stream in messages
- * @throws InputError for bytes that are not UTF-8, or broken gzip
- */
-export function jsonLinesOf(
-  bytes: AsyncIterable<Uint8Array | string>,
-  source: LineSource,
-): AsyncGenerator<TextLine & { readonly isCut: boolean }> {
-  return linesBy(bytes, { ...source, endsAtReturn: true });
-}
-
 /** Reads the lines of a file of JSON Lines, plain or gzip. */
-export async function* readJsonTexts(path: string, options: ReadingOptions = {}): ReturnType<typeof jsonLinesOf> {
+export async function* readJsonTexts(path: string, options: ReadingOptions = {}): ReturnType<typeof linesOf> {
   const { mostBytes = sizeLimit() } = options;
-  yield* jsonLinesOf(await openText(path, options), { path, mostBytes });
+  yield* linesOf(await openText(path, options), { path, mostBytes });
 }
 
 interface LineSource extends Pick<ReadingOptions, 'mostBytes'> {
@@ -62,10 +49,17 @@ const carriageReturn = 0x0d;
 /** Bytes that remain of a line above the limit. */
 const keptBytes = 4096;
 
-async function* linesBy(
+/**
+ * Reads the lines of a stream of UTF-8, each as soon as it is complete. Blank lines are counted but not returned. A line
+ * above the limit is cut.
+ * @param source.path the name of the stream in messages
+ * @param source.endsAtReturn whether a bare carriage return ends a line, as by default: texts in JSON have none
+ * @throws InputError for bytes that are not UTF-8, or broken gzip
+ */
+export async function* linesOf(
   bytes: AsyncIterable<Uint8Array | string>,
-  { path, mostBytes = sizeLimit(), endsAtReturn }: LineSource & { endsAtReturn: boolean },
-): ReturnType<typeof jsonLinesOf> {
+  { path, mostBytes = sizeLimit(), endsAtReturn = true }: LineSource & { endsAtReturn?: boolean },
+): AsyncGenerator<TextLine & { readonly isCut: boolean }> {
   // A byte order mark may precede the first line; elsewhere it is a character.
   const first = new TextDecoder('utf-8', { fatal: true });
   const further = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -4,7 +4,7 @@ import { InputError } from '../errors.ts';
 import { roundedInteger, withoutNaN, withWholeIntegers } from '../json.ts';
 import { quoted } from '../shell-words.ts';
 import { badItem, eachOrSkip, parseItem, type SkipOptions } from './bad-item.ts';
-import { aboveLimit, jsonLinesOf, type ReadingOptions, readJsonTexts, type TextLine } from './text-lines.ts';
+import { aboveLimit, linesOf, type ReadingOptions, readJsonTexts, type TextLine } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
 
 /**
@@ -54,7 +54,7 @@ export function threadsOfStream(
   stream: AsyncIterable<Uint8Array | string>,
   options: SkipOptions & { name: string },
 ): AsyncGenerator<Thread> {
-  return itemsOfLines(jsonLinesOf(stream, { path: options.name }), options, (value, place, line) =>
+  return itemsOfLines(linesOf(stream, { path: options.name }), options, (value, place, line) =>
     strictThread(value, { place, line }),
   );
 }
@@ -80,7 +80,7 @@ const shownOfLine = 40;
  * @throws InputError for a bad line that is not skipped
  */
 export function itemsOfLines<Item>(
-  lines: ReturnType<typeof jsonLinesOf>,
+  lines: ReturnType<typeof linesOf>,
   { name, mostBytes, ...options }: SkipOptions & Pick<ReadingOptions, 'mostBytes'> & { name: string },
   parse: (value: unknown, place: string, line: TextLine) => Item,
 ): AsyncGenerator<Item> {

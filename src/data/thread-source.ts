@@ -38,7 +38,7 @@ export function sourceOfThreads(threads: readonly Thread[]): ThreadSource {
   return {
     threads: threads.map(factsOf),
     async *read(selection) {
-      for (const { place } of inOrder(selection)) yield threads[place];
+      for (const { place } of selection.toSorted((a, b) => a.place - b.place)) yield threads[place];
     },
   };
 }
@@ -102,10 +102,6 @@ export async function indexThreadFile(
 function factsOf({ id, event, rumor, veracity, labels, chosen }: Thread, place: number): IndexedThread {
   const optional = { ...(labels !== undefined && { labels }), ...(chosen !== undefined && { chosen }) };
   return { id, event, rumor, veracity, ...optional, place };
-}
-
-function inOrder(selection: readonly IndexedThread[]): IndexedThread[] {
-  return selection.toSorted((a, b) => a.place - b.place);
 }
 
 /** Facts of a file that change when it is written again. */

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../content-hash.ts';
+import { PromiseCache } from '../promise-cache.ts';
 import { createEncoder, type EncoderConfig } from './create-encoder.ts';
 import { EmbeddingStore } from './embedding-store.ts';
 import type { Encoder } from './encoder.ts';
@@ -11,14 +12,11 @@ export type Encoders = (config: EncoderConfig) => Promise<Encoder>;
  * longer than a look-up, so its vectors are not stored.
  */
 export function storedEncoders({ directory }: { directory: string }): Encoders {
-  const made = new Map<string, Promise<Encoder>>();
-  return (config) => {
-    const key = canonicalJson(config);
-    const encoder =
-      made.get(key) ?? (config.name === 'hashing' ? createEncoder(config) : storedEncoder(config, directory));
-    made.set(key, encoder);
-    return encoder;
-  };
+  const encoders = new PromiseCache<Encoder>();
+  return (config) =>
+    encoders.get(canonicalJson(config), () =>
+      config.name === 'hashing' ? createEncoder(config) : storedEncoder(config, directory),
+    );
 }
 
 async function storedEncoder(config: EncoderConfig, directory: string): Promise<Encoder> {

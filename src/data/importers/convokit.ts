@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
 import { eachOrSkip, orSkip, parseItem, type SkipOptions } from '../bad-item.ts';
-import { jsonLinesOf, wholeText } from '../text-lines.ts';
+import { linesOf, wholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 import { assembleThread, claimFirst } from './assemble-thread.ts';
@@ -85,7 +85,7 @@ async function* readCorpus(corpus: Corpus, options: ImportContext): AsyncGenerat
 
 function utterancesOf(corpus: Corpus, options: SkipOptions & Partial<Pick<ImportContext, 'count'>>) {
   const { place, read } = corpus.utterances;
-  return itemsOfLines(jsonLinesOf(read(), { path: place }), { ...options, name: place }, (value, at) => {
+  return itemsOfLines(linesOf(read(), { path: place }), { ...options, name: place }, (value, at) => {
     const utterance = parseItem(utteranceSchema, { value, place: at });
     const time = foreignTime(utterance.timestamp, { place: `${at} timestamp`, count: options.count });
     return { conversation: utterance.conversation_id ?? utterance.root ?? '', utterance: { ...utterance, time } };

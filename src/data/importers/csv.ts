@@ -1,6 +1,5 @@
 import { delimiterNamed, quoteNamed, readDelimitedRows } from './delimited-file.ts';
 import type { Importer } from './importer.ts';
-import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
 
 /** A table of posts as text. */
@@ -17,18 +16,7 @@ export const csvImporter: Importer = {
       quote: quote === undefined ? undefined : quoteNamed(quote),
     };
     async function* tables(): AsyncGenerator<PostTable> {
-      for (const path of paths) {
-        const rows = readDelimitedRows(path, { ...options, ...form });
-        let first = await rows.next();
-        while (!first.done && first.value.length === 0) first = await rows.next();
-        if (first.done) continue;
-        const beginning = first.value;
-        async function* all(): AsyncGenerator<readonly TableRow[]> {
-          yield beginning;
-          yield* rows;
-        }
-        yield { source: path, headings: beginning[0].headings, rows: all() };
-      }
+      for (const path of paths) yield { source: path, rows: readDelimitedRows(path, { ...options, ...form }) };
     }
     yield* threadsOfTables(tables(), options);
   },

@@ -1,25 +1,23 @@
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { InputError } from '../../errors.ts';
 import { quoted } from '../../shell-words.ts';
-import { badItem, orSkipNow, type SkipOptions } from '../bad-item.ts';
+import { badItem, orSkip, type SkipOptions } from '../bad-item.ts';
 import { foldedName } from '../folded-name.ts';
 import { aboveLimit, type ReadingOptions, readText, sizeLimit } from '../text-lines.ts';
+import type { TableRow } from './table/cells.ts';
 
-/** One row of a table with a header. */
-export interface DelimitedRow {
-  /** File and line, counted from 1, on which the row starts. */
-  readonly place: string;
-  /** The names in the first row. */
+/** One row of a table with a header: the fields by heading, and the last one of equal headings. */
+export interface DelimitedRow extends TableRow {
   readonly headings: readonly string[];
-  /** The fields by heading; the last one of equal headings. */
   readonly value: Readonly<Record<string, string>>;
 }
 
 /** Delimiters of common exports. */
 const delimiters = [',', '\t', ';', '|'] as const;
 
-/** The syntax of a table. */
-export interface TableForm {
+interface DelimitedReading extends SkipOptions, ReadingOptions {
+  /** Counts rows that are left out. */
+  readonly count?: (note: string) => void;
   /** The character between fields; derived from the header by default. */
   readonly delimiter?: string | undefined;
   /**
@@ -27,11 +25,6 @@ export interface TableForm {
    * double quote, and a field that seems to contain rows is a bad item.
    */
   readonly quote?: string | null | undefined;
-}
-
-export interface DelimitedReading extends SkipOptions, ReadingOptions, TableForm {
-  /** Counts rows that are left out. */
-  readonly count?: (note: string) => void;
 }
 
 /**
@@ -111,13 +104,13 @@ export async function* readDelimitedRows(
   };
   try {
     for await (const records of parseRecords(parser, rows()))
-      yield records.flatMap((record) => orSkipNow(options, () => rowOf(record)) ?? []);
+      yield records.flatMap((record) => orSkip(options, () => rowOf(record)) ?? []);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const advice = quote === undefined ? '; if quotes belong to the texts, read the file with --quote none' : '';
     if (error.code === 'CSV_MAX_RECORD_SIZE')
       throw new InputError(`${path}:${line}: the row ${aboveLimit(options)} and for a quote without an end${advice}`);
-    orSkipNow(options, () => {
+    orSkip(options, () => {
       throw badItem(error.message, {
         place: `${path}:${line}`,
         reason:

@@ -33,7 +33,7 @@ export const eardImporter: Importer = {
   async *read(paths, options) {
     for (const path of paths) {
       const text = await readWholeText(path, options);
-      const entries = await orSkip(options, () =>
+      const entries = orSkip(options, () =>
         parseItem(z.record(z.string(), z.unknown()), { value: parseJson(text, path), place: path }),
       );
       yield* eachOrSkip(Object.entries(entries ?? {}), options, ([id, value]) =>

@@ -55,7 +55,7 @@ async function readTruth(files: readonly string[], options: ImportContext): Prom
   const truth = new Map<string, string | number>();
   for (const file of files.filter((name) => /truth.*\.txt$/i.test(basename(name))))
     for await (const { text, number } of readLines(file))
-      await orSkip(options, () => {
+      orSkip(options, () => {
         const place = `${file}:${number}`;
         const [subject, label, ...rest] = text.trim().split(/\s+/);
         if (label === undefined || rest.length > 0)

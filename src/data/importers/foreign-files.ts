@@ -19,7 +19,7 @@ export async function* itemsOfJson<Item>(
     return;
   }
   const text = await readWholeText(path, options);
-  const value = await orSkip(options, () => parseJson(text, path));
+  const value = orSkip(options, () => parseJson(text, path));
   if (value === null) return;
   const items = Array.isArray(value)
     ? value.map((each, index) => [each, `${path} item ${index + 1}`])

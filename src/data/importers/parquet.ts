@@ -15,11 +15,12 @@ export const parquetImporter: Importer = {
   expects: 'one or more .parquet files',
   takes: ['table', 'nulls'],
   async *read(paths, options) {
-    const { parquetSchema } = await import('hyparquet');
+    const { asyncBufferFromFile, parquetMetadataAsync, parquetSchema } = await import('hyparquet');
     async function* tables(): AsyncGenerator<PostTable> {
       for (const path of paths) {
         await assertFile(path);
-        const { file, metadata } = await openParquet(path);
+        const file = await asyncBufferFromFile(path);
+        const metadata = await orInputError(path, () => parquetMetadataAsync(file));
         const columns = parquetSchema(metadata).children.map(({ element }) => element);
         const headings = columns.map(({ name }) => name);
         yield { source: path, headings, rows: rowsOf(file, { path, ...exactColumns(metadata, columns) }) };
@@ -28,12 +29,6 @@ export const parquetImporter: Importer = {
     yield* threadsOfTables(tables(), options);
   },
 };
-
-async function openParquet(path: string): Promise<{ file: AsyncBuffer; metadata: FileMetaData }> {
-  const { asyncBufferFromFile, parquetMetadataAsync } = await import('hyparquet');
-  const file = await asyncBufferFromFile(path);
-  return { file, metadata: await orInputError(path, () => parquetMetadataAsync(file)) };
-}
 
 async function* rowsOf(
   file: AsyncBuffer,

@@ -20,7 +20,7 @@ export const postsImporter: Importer = {
     async function* rowsOf(reading: ImportContext): AsyncGenerator<readonly TableRow[]> {
       for (const path of paths)
         yield* itemsOfJson(path, reading, (value, place) =>
-          postsOf(value, { place, reading }).map(({ post, place }) => ({ place, value: fields(post) })),
+          postsOf(value, { place, reading }).map((post) => ({ ...post, value: fields(post.value) })),
         );
     }
     async function* tables(): AsyncGenerator<PostTable> {
@@ -35,11 +35,6 @@ export const postsImporter: Importer = {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-interface PlacedPost {
-  readonly post: JsonObject;
-  readonly place: string;
-}
-
 /** Fields with posts in answers of APIs and exports. Both parts of a context of Mastodon are read. */
 const lists = ['data', 'messages', 'statuses', 'posts', 'ancestors', 'descendants'] as const;
 
@@ -49,7 +44,7 @@ const besidePosts: ReadonlySet<string> = new Set([
 ]);
 
 /** @throws BadItemError for a value that is neither a post nor a page of posts */
-function postsOf(value: unknown, { place, reading }: { place: string; reading: ImportContext }): PlacedPost[] {
+function postsOf(value: unknown, { place, reading }: { place: string; reading: ImportContext }): TableRow[] {
   if (!isRecord(value)) throw badItem(value, { place, reason: 'is not a post' });
   if (Array.isArray(value.posts) && typeof value.id === 'string')
     throw badItem(value, { place, reason: 'is a thread with its posts, which `earshot data import threads` reads' });
@@ -60,16 +55,13 @@ function postsOf(value: unknown, { place, reading }: { place: string; reading: I
     return [];
   }
   const pages = 'text' in value ? [] : lists.flatMap((name) => (Array.isArray(value[name]) ? [value[name]] : []));
-  if (pages.length === 0) return [{ post: value, place }];
+  if (pages.length === 0) return [{ place, value }];
   const posts: unknown[] = pages.flat();
-  return posts.filter(isRecord).map((post, index) => ({ post, place: `${place} post ${index + 1}` }));
+  return posts.filter(isRecord).map((post, index) => ({ place: `${place} post ${index + 1}`, value: post }));
 }
 
 /** Submissions and comments of a listing of Reddit's API, whose comments contain listings of their replies. */
-function thingsOf(
-  { children }: JsonObject,
-  { place, reading }: { place: string; reading: ImportContext },
-): PlacedPost[] {
+function thingsOf({ children }: JsonObject, { place, reading }: { place: string; reading: ImportContext }): TableRow[] {
   if (!Array.isArray(children)) return [];
   return children.flatMap((child: unknown, index) => {
     if (!isRecord(child) || !isRecord(child.data)) return [];
@@ -80,7 +72,7 @@ function thingsOf(
     }
     const where = `${place} thing ${index + 1}`;
     const below = isRecord(replies) && isRecord(replies.data) ? thingsOf(replies.data, { place: where, reading }) : [];
-    return [{ post, place: where }, ...below];
+    return [{ place: where, value: post }, ...below];
   });
 }
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import { jsonLinesOf, readLines, readWholeText } from '../../../src/data/text-lines.ts';
+import { linesOf, readLines, readWholeText } from '../../../src/data/text-lines.ts';
 import { loadThreads, threadsOfStream } from '../../../src/data/thread-file.ts';
 import { collect, makeThread, temporaryFolder } from './fixtures.ts';
 
@@ -18,7 +18,7 @@ describe('lines of JSON', () => {
 
   it('end with a line feed, a carriage return or both, wherever chunks end', async () => {
     for (const size of [1, 2, 3, 7, 100]) {
-      const lines = await collect(jsonLinesOf(chunks(text, size), { path: 'a' }));
+      const lines = await collect(linesOf(chunks(text, size), { path: 'a' }));
       expect(lines.map((line) => [line.number, line.text])).toEqual([
         [1, '{"a": 1}'],
         [3, '{"b": 2}'],
@@ -73,10 +73,10 @@ describe('a line above the limit', () => {
       for (read = 0; read < 300; read++) yield Buffer.alloc(2 ** 20, 'x');
     }
     const before = process.memoryUsage().arrayBuffers;
-    const [line] = await collect(jsonLinesOf(endless(), { path: 'a', mostBytes: 2 ** 21 }));
+    const [line] = await collect(linesOf(endless(), { path: 'a', mostBytes: 2 ** 21 }));
     expect([line.isCut, line.text.length, read]).toEqual([true, 4096, 300]);
     // It is told at once, and its end is not waited for.
-    for await (const { isCut } of jsonLinesOf(endless(), { path: 'a', mostBytes: 2 ** 21 })) {
+    for await (const { isCut } of linesOf(endless(), { path: 'a', mostBytes: 2 ** 21 })) {
       expect([isCut, read]).toEqual([true, 2]);
       break;
     }

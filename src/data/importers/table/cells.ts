@@ -9,6 +9,8 @@ import { isNothing, mayMeanNothing, type NothingRules } from '../nothing.ts';
 export interface TableRow {
   /** File and line, or file and row, counted from 1. */
   readonly place: string;
+  /** The names in the first row of the table, if it has such a row. */
+  readonly headings?: readonly string[];
   readonly value: Readonly<Record<string, unknown>>;
 }
 

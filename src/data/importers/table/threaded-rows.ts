@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { badItem, orSkipNow } from '../../bad-item.ts';
+import { badItem, orSkip } from '../../bad-item.ts';
+import { groupBy } from '../../group-by.ts';
 import type { ImportContext } from '../importer.ts';
 import type { KeptRows, RowOfPost } from './kept-rows.ts';
 
@@ -10,13 +11,7 @@ import type { KeptRows, RowOfPost } from './kept-rows.ts';
  */
 export function* threadedRows(rows: KeptRows, options: ImportContext): Generator<[string, readonly RowOfPost[]]> {
   const rootOf = rows.shared.every(({ threadId }) => threadId !== null) ? () => '' : rootsOf(rows);
-  const threads = new Map<string, number[]>();
-  for (const [place, { threadId }] of rows.shared.entries()) {
-    const id = threadId ?? rootOf(place);
-    const places = threads.get(id);
-    if (places === undefined) threads.set(id, [place]);
-    else places.push(place);
-  }
+  const threads = groupBy(rows.shared.keys(), (place) => rows.shared[place].threadId ?? rootOf(place));
   for (const [id, places] of threads) {
     threads.delete(id);
     const posts = differentPosts(places.map(rows.get), options);
@@ -45,7 +40,7 @@ function differentPosts(rows: readonly RowOfPost[], options: ImportContext): rea
       );
     return true;
   };
-  return rows.filter((row) => orSkipNow(options, () => isNew(row)));
+  return rows.filter((row) => orSkip(options, () => isNew(row)));
 }
 
 /** The identity of a post in its thread; null if equal rows may be two posts. */

@@ -1,5 +1,5 @@
 import { present } from '../../../present.ts';
-import { badItem, eachOrSkip, orSkipNow, shortened } from '../../bad-item.ts';
+import { badItem, eachOrSkip, orSkip, shortened } from '../../bad-item.ts';
 import { foldedName } from '../../folded-name.ts';
 import type { Thread } from '../../thread.ts';
 import { assembleThread, claimFirst, sortReplies } from '../assemble-thread.ts';
@@ -17,7 +17,8 @@ import { timeReader } from './times.ts';
 export interface PostTable {
   /** The file, for messages. */
   readonly source: string;
-  readonly headings: readonly string[];
+  /** Those of the first row by default. */
+  readonly headings?: readonly string[];
   /** The rows in batches, as they are read. */
   readonly rows: AsyncIterable<readonly TableRow[]>;
 }
@@ -49,18 +50,20 @@ export async function* threadsOfTables(
 
 /** Adds the rows of a table. @returns notes on its columns */
 async function addRows(
-  { source, headings, rows: all }: PostTable,
+  { source, rows: all, ...table }: PostTable,
   { rows, options, labels }: { rows: KeptRows; options: ImportContext; labels: LabelWords },
 ): Promise<string[]> {
-  const { rules, count, table } = options;
+  const { rules, count, table: settings } = options;
   const first: TableRow[] = [];
   const iterator = all[Symbol.asyncIterator]();
   for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
     first.push(...next.value);
     if (first.length >= lookedAtRows) break;
   }
+  const headings = table.headings ?? first[0]?.headings;
+  if (headings === undefined) return [];
   const looks = columnLooks(headings, first.slice(0, lookedAtRows), rules);
-  const columns = tableColumns(headings, { chosen: table?.columns ?? {}, source, looks });
+  const columns = tableColumns(headings, { chosen: settings?.columns ?? {}, source, looks });
   const texts = textReader(columns, headings, options);
   const timeOf = columns.time === undefined ? () => null : timeReader(columns.time, { source, first, options });
   const ids = [columns.postId, columns.threadId].map((column) => roundedIds({ source, column }));
@@ -106,9 +109,9 @@ async function addRows(
     ids[0].add(postId);
     ids[1].add(threadId);
   };
-  for (const row of first.splice(0)) orSkipNow(options, () => readRow(row));
+  for (const row of first.splice(0)) orSkip(options, () => readRow(row));
   for await (const further of { [Symbol.asyncIterator]: () => iterator })
-    for (const row of further) orSkipNow(options, () => readRow(row));
+    for (const row of further) orSkip(options, () => readRow(row));
   for (const column of ids) column.refuse();
   const fields = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);
   const more = texts.columns.filter((heading) => !used.includes(heading));
