@@ -91,7 +91,7 @@ async function select(path: string, options: SelectOptions & { terminal: Termina
   const worth = report.selectionWorth(selection);
   const conclusion = report.conclusionOnTable(selection, worth);
   const command = commandLineOf(terminal.words);
-  writeFileAtomically(reportPath, report.renderTableSelection(selection, { conclusion, command, out }));
+  writeFileAtomically(reportPath, report.renderTableSelection(selection, { conclusion, worth, command, out }));
   const selected = selection.items.filter(({ isSelected }) => isSelected).length;
   const { stdout, stderr } = terminal;
   if (json) {

@@ -92,7 +92,7 @@ const listed = 15;
 
 export function renderTableSelection(
   selection: TableSelection,
-  options: { conclusion: string; command: string; out: string },
+  options: { conclusion: string; worth: SelectionWorth | null; command: string; out: string },
 ): string {
   const { source, columns, selector, isEncoded, chosenBy, share, seed, items, gold, warnings } = selection;
   const ranked = items.toSorted((left, right) => right.score - left.score);
@@ -115,7 +115,7 @@ export function renderTableSelection(
       `written: ${options.out}`,
     ],
     sections: [
-      ...worthSection(selection),
+      ...worthSection(selection, options.worth),
       { id: 'selected', title: 'Selected, best first', blocks: [itemTable(selection, best)] },
       { id: 'left-out', title: 'Left out, worst first', blocks: [itemTable(selection, worst.reverse())] },
     ],
@@ -129,8 +129,8 @@ const trainingNames: Readonly<Record<string, string>> = {
   chosen: 'gold and what cross-fitting chooses in each fold',
 };
 
-function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSection[] {
-  if (crossFitted === null) return [];
+function worthSection({ crossFitted, gold, classes }: TableSelection, worth: SelectionWorth | null): ReportSection[] {
+  if (crossFitted === null || worth === null) return [];
   const { heldOut, room } = crossFitted;
   const labels = Int32Array.from(gold, ({ label }) => label);
   const classCount = classes.length;
@@ -152,9 +152,8 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
     trainingNames[name] ?? `gold and ${name}`,
     ...cells(records[place], name === 'random' ? null : gains[place]),
   ]);
-  const ofRoom = gainOver({ first: room.right, second: room.random, gold, classCount });
   const roomRows = [
-    ['correct weak labels', ...cells(room.right, ofRoom).slice(0, 3)],
+    ['correct weak labels', ...cells(room.right, worth.room).slice(0, 3)],
     ['as many random ones of each class (the control)', ...cells(room.random, null).slice(0, 3)],
   ];
   const explained =
