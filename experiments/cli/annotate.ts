@@ -1,11 +1,13 @@
+import { text as wholeText } from 'node:stream/consumers';
 import { Command } from '@commander-js/extra-typings';
 import type { AnnotateProgress } from '../../experts/asking/annotation-tally.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
+import { InputError } from '../../src/errors.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
 import { amount, type OptionsOf, optionValue, positiveInteger, refuseOptions } from './option-values.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './shared-options.ts';
-import { Interrupted, type Terminal } from './terminal.ts';
+import { hasScreen, Interrupted, printResult, type Terminal } from './terminal.ts';
 
 interface AnnotateCommandOptions extends Flags {
   terminal: Terminal;
@@ -27,7 +29,6 @@ export function annotateCommand(terminal: Terminal) {
     if (threads !== '-') return annotateFile(threads, { ...flags, terminal });
     refuseOptions(flags, ['batch', 'schedule', 'limit'], 'is for files of threads, and - judges one text');
     if (!isDetectorFile(flags.detector)) refuseModelOptions(flags);
-    const { annotateText } = await import('./annotate-text.ts');
     await annotateText({ ...flags, terminal });
   });
 }
@@ -87,6 +88,58 @@ Examples:
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/single-prompt.yaml --batch
   earshot annotations stats judged.sqlite`,
     );
+}
+
+/** Judges the text of standard input, and prints the label, the reason and what that took. */
+async function annotateText(options: AnnotateCommandOptions): Promise<void> {
+  const { detector, dryRun = false, json, terminal } = options;
+  const [{ dryRunSummary }, { usageSummary }, { openJudge }, { judgeText }, { judgementOf }, { watched }] =
+    await Promise.all([
+      import('../../experts/llm/cost/dry-run-chat-service.ts'),
+      import('../../experts/llm/cost/usage.ts'),
+      import('../judging/judge.ts'),
+      import('../judging/judge-text.ts'),
+      import('./print-annotated.ts'),
+      import('./progress.ts'),
+    ]);
+  if (hasScreen(terminal)) terminal.stderr.write('earshot: reads the text from standard input; Ctrl-D ends it\n');
+  const text = (await wholeText(terminal.stdin)).trim();
+  if (text === '')
+    throw new InputError(
+      `standard input holds no text; give one, as in: echo "…" | earshot annotate - --detector ${detector}`,
+    );
+  const judge = await openJudge(detector);
+  const judged = await watched('text', terminal, (context) =>
+    judgeText({
+      ...options,
+      judge,
+      text,
+      mode: dryRun ? 'dry-run' : 'live',
+      budget: budgetOf(options),
+      context: { ...context, maxWaitMs: maxWaitMsOf(options) },
+    }),
+  );
+  const { usage, estimates } = judged;
+  if (estimates !== null)
+    return printResult(terminal, {
+      json,
+      value: { detector, dryRun, estimates },
+      text: `${dryRunSummary(estimates)}\nNothing was sent.\n`,
+    });
+  const judgement = judgementOf(judged, { terminal });
+  const { label, probabilities, explanation } = judgement;
+  const shares = Object.entries(probabilities ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)}`);
+  const cost = usage.length > 0 ? usageSummary(usage) : 'nothing was sent';
+  printResult(terminal, {
+    json,
+    value: { detector, ...judgement, sent: usage },
+    text: [
+      `Label: ${label ?? 'none'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
+      ...(explanation === '' ? [] : [`Reason: ${explanation}`]),
+      `Cost: ${cost}`,
+      '',
+    ].join('\n'),
+  });
 }
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {

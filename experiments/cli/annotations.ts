@@ -4,7 +4,8 @@ import type { AnnotationStats, AnnotationStore } from '../../experts/annotations
 import { InputError } from '../../src/errors.ts';
 import { terminalTable } from '../report/table.ts';
 import { annotationNamed, debateText, listTable, rereadText, unreadableText } from './annotations-show.ts';
-import { existingPath, positiveInteger } from './option-values.ts';
+import { positiveInteger } from './option-values.ts';
+import { existingPath } from './paths.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
 export function annotationsCommand(terminal: Terminal) {

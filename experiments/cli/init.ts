@@ -14,7 +14,8 @@ import { countsInWords, fewestLabelled, foundIn, labelCommandFor, readsTimes } f
 import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import { answersTo } from './init-answers.ts';
-import { existingPath, type OptionsOf, percentage, refuseExisting, refuseOptions } from './option-values.ts';
+import { type OptionsOf, percentage, refuseOptions } from './option-values.ts';
+import { existingPath, refuseExisting } from './paths.ts';
 import { questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { InputError } from '../../src/errors.ts';
-import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
 
 /** The options that a command's action receives, from the function that declares them. */
@@ -78,18 +76,6 @@ export const indexOfShares = optionValue((text) => {
   const [index, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
   return index < of ? { index, of } : null;
 }, 'Write it as 0/10; shares are counted from 0.');
-
-/** Parses the path of something that is there. @throws InputError with paths like it */
-export function existingPath(path: string): string {
-  if (!existsSync(path)) throw new InputError(missingPath(path));
-  return path;
-}
-
-/** @throws InputError if a file would be written over */
-export function refuseExisting({ out, force }: { out: string; force: boolean }): void {
-  if (existsSync(out) && !force)
-    throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
-}
 
 /** `--dry-run` of `dryRun`. */
 export function flagOf(name: string): string {

@@ -1,0 +1,15 @@
+import { existsSync } from 'node:fs';
+import { InputError } from '../../src/errors.ts';
+import { missingPath } from '../../src/missing-path.ts';
+
+/** Parses the path of something that is there. @throws InputError with paths like it */
+export function existingPath(path: string): string {
+  if (!existsSync(path)) throw new InputError(missingPath(path));
+  return path;
+}
+
+/** @throws InputError if a file would be written over */
+export function refuseExisting({ out, force }: { out: string; force: boolean }): void {
+  if (existsSync(out) && !force)
+    throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
+}
