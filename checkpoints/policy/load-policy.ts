@@ -108,13 +108,17 @@ export interface Policy {
 export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
   const policySource: PolicySource =
     typeof source === 'string' || source instanceof URL ? { read: fetcherOf(source) } : source;
-  const bundle = await openBundle(policySource.read);
-  const parts = await partsOf(bundle, policySource);
+  return policyOf(await openBundle(policySource.read), policySource);
+}
+
+/** The policy of a bundle that is open already. @throws as `loadPolicy` does */
+export async function policyOf(bundle: Bundle, source: Omit<PolicySource, 'read'>): Promise<Policy> {
+  const parts = await partsOf(bundle, source);
   await checkGoldenThreads(await bundle.text(bundleFiles.golden), parts);
   const { manifest } = bundle;
   const { guarantee = null, trainedClaims = null } = manifest;
   const definition = { ...parts.definition, threshold: guarantee?.threshold ?? parts.definition.threshold };
-  const { judge } = policySource;
+  const { judge } = source;
   const sources: PolicySources =
     judge === undefined
       ? parts.sources
@@ -164,7 +168,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   };
 }
 
-async function partsOf({ manifest, file, json }: Bundle, source: PolicySource): Promise<LoadedParts> {
+async function partsOf({ manifest, file, json }: Bundle, source: Omit<PolicySource, 'read'>): Promise<LoadedParts> {
   const { state, task, queries, limits, threshold } = manifest;
   const model = async (name: string | null) =>
     name === null ? null : prefixReader(await json(name, bundledModelSchema));

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type HeldOutScores, heldOutScores } from '../../experts/detectors/local/held-out.ts';
 import type { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
 import { assertEveryLabel, fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
-import { curveShares, hasEveryLabel, type LabelFold, labelFolds, nestedShare } from '../../src/data/label-folds.ts';
+import { curveFolds, type LabelFold, labelFolds } from '../../src/data/label-folds.ts';
 import type { Task } from '../../src/data/task.ts';
 import { isFairTest, prefixOf, type Thread } from '../../src/data/thread.ts';
 import { type WorkContext, within, workContext } from '../../src/work-context.ts';
@@ -63,11 +63,7 @@ export async function crossValidate(options: {
   };
   const heldOut = await judgedBy(folds, '');
   const curve = [];
-  for (const share of options.curve === false ? [] : curveShares) {
-    const subset = nestedShare(threads, { share, seed, task });
-    const fewer = folds.map(({ train, test }) => ({ train: train.filter(({ id }) => subset.has(id)), test }));
-    if (fewer.every(({ train }) => hasEveryLabel(train, task)))
-      curve.push(pointOf(subset.size, await judgedBy(fewer, `${subset.size} labels: `)));
-  }
+  const fewer = options.curve === false ? [] : curveFolds(folds, { labelled: threads, seed, task });
+  for (const { labels, folds } of fewer) curve.push(pointOf(labels, await judgedBy(folds, `${labels} labels: `)));
   return { heldOut, curve: [...curve, pointOf(threads.length, heldOut)] };
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { heldOutScores } from '../../experts/detectors/local/held-out.ts';
-import { curveShares, hasEveryLabel, nestedShare } from '../../src/data/label-folds.ts';
+import { curveFolds } from '../../src/data/label-folds.ts';
 import { isFairTest } from '../../src/data/thread.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
@@ -172,18 +172,12 @@ async function learningCurveOf(
   const task = taskOf(experiment);
   if (experiment.crossFitting?.learningCurve !== true) return null;
   const points: NonNullable<StoredResult['learningCurve']> = [];
-  for (const share of curveShares) {
-    const trainable = nestedShare(labelled, { share, seed, task });
-    const folds = threads.folds.map(({ train, test }) => ({
-      train: train.filter(({ id }) => trainable.has(id)),
-      test,
-    }));
-    if (!folds.every(({ train }) => hasEveryLabel(train, task))) continue;
-    const part = { ...trial, context: within(trial.context, `${trainable.size} labels`) };
+  for (const { labels, folds } of curveFolds(threads.folds, { labelled, seed, task })) {
+    const part = { ...trial, context: within(trial.context, `${labels} labels`) };
     const material = await crossFit({ ...part, threads: { ...threads, folds } });
-    const fewer = await foldsTogether(part, material.folds, { below: join(directory, `labels-${trainable.size}`) });
+    const fewer = await foldsTogether(part, material.folds, { below: join(directory, `labels-${labels}`) });
     if (fewer === null) return null;
-    points.push(pointOf(fewer, { experiment, labels: trainable.size }));
+    points.push(pointOf(fewer, { experiment, labels }));
   }
   return points.length === 0 ? null : [...points, pointOf(joined, { experiment, labels: labelled.length })];
 }

@@ -91,7 +91,7 @@ export function timeFolds(threads: readonly Thread[], { folds }: { folds: number
 }
 
 /** Shares of the labels that a learning curve tests besides all of them. */
-export const curveShares = [0.25, 0.5];
+const curveShares = [0.25, 0.5];
 
 /** Ids of a share of the threads, by label. A smaller share with the same seed is part of a larger one. */
 export function nestedShare(
@@ -108,6 +108,20 @@ export function nestedShare(
         .map(({ id }) => id),
     ),
   );
+}
+
+/** Folds with fewer training labels, for a learning curve: shares from which a detector can still learn every label. */
+export function curveFolds(
+  folds: readonly LabelFold[],
+  of: { labelled: readonly Thread[]; seed: number; task: Task },
+): { labels: number; folds: LabelFold[] }[] {
+  return curveShares
+    .map((share) => nestedShare(of.labelled, { ...of, share }))
+    .map((ids) => ({
+      labels: ids.size,
+      folds: folds.map(({ train, test }) => ({ train: train.filter(({ id }) => ids.has(id)), test })),
+    }))
+    .filter(({ folds }) => folds.every(({ train }) => hasEveryLabel(train, of.task)));
 }
 
 /** Threads of a label that a detector needs. */

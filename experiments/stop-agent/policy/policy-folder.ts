@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadPolicy, type Policy } from '../../../checkpoints/policy/load-policy.ts';
+import { type Policy, policyOf } from '../../../checkpoints/policy/load-policy.ts';
 import { bundleFiles, claimIdentity, type Manifest, openBundle } from '../../../checkpoints/policy/manifest.ts';
 import { judgePostsBy } from '../../../checkpoints/policy/policy-post.ts';
 import type { Thread } from '../../../src/data/thread.ts';
@@ -50,13 +50,12 @@ export async function openPolicy(
 }
 
 async function policyIn(path: string, judge: PrefixJudge | null): Promise<OpenedPolicy> {
-  const read = (name: string) => bundleFile(path, name);
-  const bundle = await openBundle(read);
+  const bundle = await openBundle((name) => bundleFile(path, name));
   const { manifest } = bundle;
   if (judge !== null) checkLabels(judge, manifest.task);
   const encoding = needsEncoder(manifest) ? await (await import('./encoding-sources.ts')).encodingSources(bundle) : {};
   const judging = judge !== null && { judge: judgePostsBy(judge) };
-  const policy = await loadPolicy({ read, ...encoding, ...judging });
+  const policy = await policyOf(bundle, { ...encoding, ...judging });
   const trained = await bundle.identities(bundleFiles.trained);
   const tested = await bundle.identities(bundleFiles.tested);
   return {
