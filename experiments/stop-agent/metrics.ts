@@ -235,13 +235,10 @@ export function shownValues({ queries, values }: Pick<SystemScores, 'queries' | 
 
 /** Scores as `--json` prints them: one key a metric, and `…Interval` where there is one. */
 export function scoresJson({ name, queries, threads, values, intervals, f1ByLabel, mostCommonStop }: SystemScores) {
-  const metrics = Object.entries(values).flatMap(([metric, value]): [string, unknown][] =>
-    intervals[metric] === undefined
-      ? [[metric, value]]
-      : [
-          [metric, value],
-          [`${metric}Interval`, intervals[metric]],
-        ],
-  );
-  return { name, queries, ...Object.fromEntries(metrics), f1ByLabel, mostCommonStop, threads };
+  const metrics: Record<string, unknown> = {};
+  for (const [metric, value] of Object.entries(values)) {
+    metrics[metric] = value;
+    if (intervals[metric] !== undefined) metrics[`${metric}Interval`] = intervals[metric];
+  }
+  return { name, queries, ...metrics, f1ByLabel, mostCommonStop, threads };
 }

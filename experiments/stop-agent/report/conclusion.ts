@@ -219,29 +219,31 @@ const namedAtMost = 5;
  */
 export function guaranteeSentence(results: readonly VariantResults<TrialResult>[]): string {
   for (const { variant, trials } of results) {
-    const deployed = new Set(trials.map(({ directory }) => deployedRun(directory)));
-    const guarantees = [...deployed].flatMap((path) => testedGuarantee({ path }) ?? []);
+    const deployed = deployedRuns(trials);
+    const guarantees = deployed.flatMap((path) => testedGuarantee({ path }) ?? []);
     if (guarantees.length === 0) continue;
     const rates = guarantees.map(({ er }) => er);
     const sentence = guaranteeInWords({ ...guarantees[0], er: mean(rates) });
     const notes = present([
       results.length > 1 && variant,
-      rates.length < deployed.size && `${rates.length} of ${deployed.size} seeds; the others have no guarantee`,
+      rates.length < deployed.length && `${rates.length} of ${deployed.length} seeds; the others have no guarantee`,
       rates.length > 1 &&
         `mean of ${rates.length} seeds, which read ${percent(Math.min(...rates))} to ${percent(Math.max(...rates))}`,
     ]);
     return `${sentence}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}. `;
   }
-  const isUnshown = results.some(({ trials }) =>
-    trials.some(({ directory }) => unshownGuaranteeFile.find({ path: deployedRun(directory) })),
-  );
+  const isUnshown = results.some(({ trials }) => unshownGuarantees(trials) !== null);
   return isUnshown ? 'No guarantee could be shown. ' : '';
+}
+
+/** The runs that are deployed for these trials: of cross-fitted seeds one for all. */
+function deployedRuns(trials: readonly TrialResult[]): string[] {
+  return [...new Set(trials.map(({ directory }) => deployedRun(directory)))];
 }
 
 /** Why runs have no guarantee that was asked for: in full of the first, and of the others what can be shown. */
 export function unshownGuarantees(trials: readonly TrialResult[]): Paragraph | null {
-  const deployed = [...new Set(trials.map(({ directory }) => deployedRun(directory)))];
-  const unshown = deployed.flatMap((path) => {
+  const unshown = deployedRuns(trials).flatMap((path) => {
     const reason = unshownGuaranteeFile.find({ path });
     return reason === null ? [] : [{ path, ...reason }];
   });

@@ -8,7 +8,6 @@ import type { Chart } from '../../report/page/chart.ts';
 import { overSeeds, percent, shown } from '../../report/shown-numbers.ts';
 import { intervalsOf } from '../../run/scoring.ts';
 import { thresholds } from '../calibrate.ts';
-import { readStopProbabilities } from '../decided-files.ts';
 import { agentName, decide, isLearnt, isShown, type SystemDecisions, stopByScores } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
 import { metricNamed, type ScoredStops, stopColumns, stopScoring } from '../metrics.ts';
@@ -173,8 +172,7 @@ export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds
     groupBy(settled, ({ variant }) => variant),
     ([variant, systems]) => {
       const scored = systems.flatMap((run) => {
-        const { directory, experiment } = run.result;
-        const scores = readStopProbabilities(directory, experiment.evaluation.part);
+        const { stopProbabilities: scores } = run;
         return scores === null ? [] : [{ run, scores }];
       });
       if (scored.length < systems.length) return [];

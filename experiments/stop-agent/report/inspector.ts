@@ -14,14 +14,14 @@ import type {
   ShownThread,
 } from '../../report/page/page-data.ts';
 import type { Block, ReportSection } from '../../report/report.ts';
-import { readJudged, readStopProbabilities } from '../decided-files.ts';
+import { readJudged } from '../decided-files.ts';
 import { type Decision, isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { thresholdOf } from '../operating-point.ts';
 import { isCrossFitted, type TrialResult } from '../result.ts';
 import { debatesOf, type ReadRun } from './read-runs.ts';
 
 /** A run as the inspector needs it. */
-export interface InspectedRun extends Pick<ReadRun, 'variant' | 'judged' | 'threads'> {
+export interface InspectedRun extends Pick<ReadRun, 'variant' | 'judged' | 'threads' | 'stopProbabilities'> {
   readonly seed: number;
   /** Where the agent stops in a thread: the score has to exceed this. */
   thresholdOf(threadId: string): number;
@@ -29,8 +29,6 @@ export interface InspectedRun extends Pick<ReadRun, 'variant' | 'judged' | 'thre
   readonly imitates: boolean;
   /** The agent first. */
   readonly systems: readonly SystemDecisions[];
-  /** By thread; null where the run did not keep them. */
-  readonly stopProbabilities: ReadonlyMap<string, readonly number[]> | null;
   /** By thread; empty where the detector does not talk. */
   readonly debates: ReadonlyMap<string, readonly Debate[]>;
 }
@@ -207,13 +205,11 @@ export async function inspectedRuns(
   const notes = new Set<string>();
   const inspected: InspectedRun[] = [];
   for (const run of runs) {
-    const { variant, problem, agent, judged, threads, result } = run;
-    const { experiment } = result;
+    const { variant, problem, agent, judged, threads, stopProbabilities, result } = run;
     if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
     const { debates, problem: debatesProblem } = await debatesOf(run, cache);
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
-    const stopProbabilities = readStopProbabilities(result.directory, experiment.evaluation.part);
-    const imitates = imitatesExperts(experiment.agent);
+    const imitates = imitatesExperts(result.experiment.agent);
     const shown = result.decisions.filter(
       ({ name }) => name !== agent.name && (isLearnt(name) ? imitates : isShown(name)),
     );

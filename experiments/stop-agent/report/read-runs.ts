@@ -12,7 +12,7 @@ import { readable, type VariantResults } from '../../report/kind-report.ts';
 import type { Debate } from '../../report/page/page-data.ts';
 import { debateOf } from '../../report/transcript-rounds.ts';
 import { readParts } from '../../run/parts-file.ts';
-import { readJudged } from '../decided-files.ts';
+import { readJudged, readStopProbabilities } from '../decided-files.ts';
 import { agentName, type Decision, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { type Experiment, taskOf } from '../experiment.ts';
 import { recallByFile } from '../judge-for-training.ts';
@@ -31,6 +31,8 @@ export interface ReadRun {
   readonly judged: readonly TestThread[];
   /** By id; only threads that are what they were when the run read them. */
   readonly threads: ReadonlyMap<string, Thread>;
+  /** Scores of the agent by thread; null where the run did not keep them. */
+  readonly stopProbabilities: ReadonlyMap<string, readonly number[]> | null;
   /** Why some or all are missing; null if none is. */
   readonly problem: string | null;
   readonly agent: SystemDecisions;
@@ -43,9 +45,11 @@ export async function readRuns(variants: readonly VariantResults<TrialResult>[])
     for (const result of trials) {
       const run = RunDirectory.open(result.directory);
       const { threads, problem } = await read(run, result.experiment);
-      const judged = readJudged(run.path, result.experiment.evaluation.part);
+      const { part } = result.experiment.evaluation;
+      const judged = readJudged(run.path, part);
+      const stopProbabilities = readStopProbabilities(run.path, part);
       const agent = result.decisions.find((system) => system.name === agentName)!;
-      runs.push({ variant, result, judged, threads, problem, agent });
+      runs.push({ variant, result, judged, threads, stopProbabilities, problem, agent });
     }
   return runs;
 }
