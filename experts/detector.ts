@@ -49,7 +49,7 @@ export interface Usage {
 /** A detector judges a prefix. It sees nothing of the thread beyond the prefix. */
 export interface Detector {
   readonly name: string;
-  /** Raised when the request for a prefix could change. Readers of answers have their own versions. */
+  /** Raised when the request for a prefix could change. */
   readonly version: string;
   /** Everything else that can change a judgement, as plain JSON: model, prompt, hash of the training data, … */
   readonly options: Readonly<Record<string, unknown>>;

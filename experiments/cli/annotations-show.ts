@@ -1,8 +1,6 @@
 import type { ListedAnnotation } from '../../experts/annotations/annotation-list.ts';
 import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
-import type { Rereading } from '../../experts/annotations/reread.ts';
 import type { KeptResponse } from '../../experts/annotations/response-table.ts';
-import { readerVersions } from '../../experts/llm/answers/read-again.ts';
 import { isSameModel } from '../../experts/llm/cost/usage.ts';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
@@ -129,46 +127,4 @@ const width = { width: 96 };
 /** Some detectors store more than the texts. */
 function postsOf(input: unknown): string[] {
   return Array.isArray(input) ? input.filter((item): item is string => typeof item === 'string') : [];
-}
-
-/** How many changes are listed; all are in the JSON. */
-const changesShown = 20;
-/** Characters of an answer in JSON. */
-const longest = 40;
-
-/** Reads the raw answers of a store again with today's readers. */
-export function rereadText(
-  { answers, questions, byOtherVersions, withoutAnswers, changes }: Rereading,
-  { write }: { write: boolean },
-): string {
-  const readers = Object.entries(readerVersions).map(([name, version]) => `${name} ${version}`);
-  const others = byOtherVersions > 0 ? `, ${byOtherVersions} of them read by other versions before` : '';
-  const lines = [
-    `${answers} answers to ${questions} questions read again${others} (readers: ${readers.join(', ')})`,
-    ...(withoutAnswers > 0 ? [`${withoutAnswers} annotations have no kept answers and stay as they are`] : []),
-  ];
-  if (changes.length === 0) return `${[...lines, 'nothing changes'].join('\n')}\n`;
-  const rows = changes
-    .slice(0, changesShown)
-    .map(({ key, threadId, prefixLength, detector, was, now }) => [
-      key.slice(0, 12),
-      threadId,
-      String(prefixLength),
-      detector,
-      shown(was),
-      shown(now),
-    ]);
-  const heading = ['key', 'thread', 'posts', 'detector', 'was', 'is now'];
-  const table = terminalTable({ heading, rows, texts: heading.filter((title) => title !== 'posts') });
-  const more = changes.length > changesShown ? [`and ${changes.length - changesShown} more (--json lists all)`] : [];
-  const taken = new Set(changes.map(({ key }) => key)).size;
-  const done = write
-    ? `${taken} questions are open again: the next run reads what is kept of them and asks only for what is missing.`
-    : `Nothing was written. With --write ${taken} questions are open again: the next run reads what is kept of them and asks only for what is missing.`;
-  return `${[...lines, '', table, ...more, '', done].join('\n')}\n`;
-}
-
-function shown(outcome: string | null): string {
-  if (outcome === null) return '(nothing)';
-  return outcome.length > longest ? `${outcome.slice(0, longest)}…` : outcome;
 }

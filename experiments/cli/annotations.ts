@@ -3,7 +3,7 @@ import type { AnnotationFilter } from '../../experts/annotations/annotation-list
 import type { AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { terminalTable } from '../report/table.ts';
-import { annotationNamed, debateText, listTable, rereadText, unreadableText } from './annotations-show.ts';
+import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
 import { existingPath } from './paths.ts';
 import { printResult, type Terminal } from './terminal.ts';
@@ -25,7 +25,6 @@ Examples:
   earshot annotations show judged.sqlite 5f0c2a
   earshot annotations show judged.sqlite 524922078:6 --detector s2mad
   earshot annotations show judged.sqlite 5f0c2a --raw
-  earshot annotations reread judged.sqlite
   earshot annotations export judged.sqlite judged.jsonl.gz
   earshot annotations import merged.sqlite judged.jsonl.gz`,
     )
@@ -33,7 +32,6 @@ Examples:
     .addCommand(listCommand(terminal))
     .addCommand(unreadableCommand(terminal))
     .addCommand(showCommand(terminal))
-    .addCommand(rereadCommand(terminal))
     .addCommand(exportCommand(terminal))
     .addCommand(importCommand(terminal));
 }
@@ -127,21 +125,6 @@ function showCommand(terminal: Terminal) {
         return { row, responses: store.responses.of([row.key]) };
       });
       printResult(terminal, { json, value: { ...row, responses }, text: debateText(row, { responses, raw }) });
-    });
-}
-
-function rereadCommand(terminal: Terminal) {
-  return ofStore(
-    'reread',
-    'Read the kept answers with the readers of this version, without a call, and say what changes.',
-  )
-    .option('--write', 'change the store accordingly; without it nothing is written')
-    .option('--json', 'print the counts and changes as JSON')
-    .action(async (path, { write = false, json }) => {
-      const { reread } = await import('../../experts/annotations/reread.ts');
-      const rereading = await withStore(path, (store) => reread(store, { write }));
-      const value = { store: path, written: write, ...rereading };
-      printResult(terminal, { json, value, text: rereadText(rereading, { write }) });
     });
 }
 

@@ -46,8 +46,6 @@ const TABLES = `
     finish_reason TEXT NOT NULL,
     answer TEXT NOT NULL,
     body BLOB,
-    reader TEXT,
-    outcome TEXT,
     date TEXT NOT NULL
   );
   CREATE UNIQUE INDEX response_in_use ON response (judgement, call) WHERE usable = 1;

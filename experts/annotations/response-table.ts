@@ -30,11 +30,9 @@ const keptSchema = z.object({
   finishReason: z.string(),
   date: z.string(),
   body: bodySchema,
-  reader: z.string().nullable().describe('as JSON, with its versions; null where nobody reads it but another model'),
-  outcome: z.string().nullable().describe('null where it could not be read'),
 });
 
-/** An answer word for word, and its reading at that time. */
+/** An answer word for word. */
 export type KeptResponse = z.infer<typeof keptSchema>;
 
 /** Longer bodies are compressed, because log-probabilities are long and repetitive. */
@@ -52,50 +50,35 @@ export function responseTable(database: AnnotationDatabase) {
   }
 
   /** Writes an answer to disk. Returns false if the call has one already, or its judgement is stored. */
-  function keep(
-    { judgement, call }: CallId,
-    exchange: { request: ChatRequest; answer: ChatAnswer; reader: string | null; outcome: string | null },
-  ): boolean {
-    const { request, reader, outcome } = exchange;
+  function keep({ judgement, call }: CallId, exchange: { request: ChatRequest; answer: ChatAnswer }): boolean {
     const { response, logprobs, ...answer } = exchange.answer;
     // The body contains the log-probabilities, which are long.
     const json = JSON.stringify({ ...answer, logprobs: response === undefined ? logprobs : null });
     // After another process has stored the judgement, its calls are useless.
     const sql = `INSERT OR IGNORE INTO response
-                 SELECT NULL, ?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+                 (judgement, call, usable, asked_model, model, fingerprint, finish_reason, answer, body, date)
+                 SELECT ?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
                  WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`;
     const { body = null, model = null, fingerprint = null } = response ?? {};
-    const source = [request.endpoint.model, model, fingerprint, answer.finishReason];
-    return database.write(sql, judgement, call, ...source, json, body && pack(body), reader, outcome) === 1;
+    const source = [exchange.request.endpoint.model, model, fingerprint, answer.finishReason];
+    return database.write(sql, judgement, call, ...source, json, body && pack(body)) === 1;
   }
 
-  /** Marks answers as usable or not. */
-  function use(calls: readonly CallId[], isUsable: boolean): void {
-    const sql = 'UPDATE OR IGNORE response SET usable = ? WHERE judgement = ? AND call = ? AND usable <> ?';
-    for (const { judgement, call } of calls) database.write(sql, Number(isUsable), judgement, call, Number(isUsable));
-  }
-
-  /** Stores the current reading of an answer. */
-  function note(reading: Pick<KeptResponse, 'number' | 'reader' | 'outcome'>): void {
-    const { number, reader, outcome } = reading;
-    database.write('UPDATE response SET reader = ?, outcome = ? WHERE number = ?', reader, outcome, number);
+  /** Marks answers as unusable. */
+  function discard(calls: readonly CallId[]): void {
+    const sql = 'UPDATE response SET usable = 0 WHERE judgement = ? AND call = ?';
+    for (const { judgement, call } of calls) database.write(sql, judgement, call);
   }
 
   /** The answers of these judgements, in the order in which they came. */
   function of(judgements: readonly string[]): KeptResponse[] {
     const sql = `SELECT number, judgement, call, usable AS isUsable, asked_model AS askedModel, model, fingerprint,
-                 finish_reason AS finishReason, date, body, reader, outcome
+                 finish_reason AS finishReason, date, body
                  FROM response WHERE judgement IN (SELECT value FROM json_each(?)) ORDER BY number`;
     return database.read(sql, [JSON.stringify(judgements)], keptSchema);
   }
 
-  /** Keys of the judgements that have answers here, including unfinished ones. */
-  function judgements(): string[] {
-    const rows = database.read('SELECT DISTINCT judgement FROM response', [], keySchema);
-    return rows.map(({ judgement }) => judgement);
-  }
-
-  return { find, keep, use, note, of, judgements };
+  return { find, keep, discard, of };
 }
 
 export type ResponseTable = ReturnType<typeof responseTable>;
@@ -105,4 +88,3 @@ function pack(body: string): string | Uint8Array {
 }
 
 const foundSchema = z.object({ answer: z.string(), body: bodySchema });
-const keySchema = keptSchema.pick({ judgement: true });

@@ -5,7 +5,6 @@ import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { CallId, ResponseTable } from '../annotations/response-table.ts';
 import { readCompletion } from '../llm/answers/completion.ts';
-import { outcomeOf, readerVersions } from '../llm/answers/read-again.ts';
 import { maxTokensOf } from '../llm/answers/request-form.ts';
 import { CallFailure } from '../llm/call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
@@ -31,7 +30,7 @@ const current = new AsyncLocalStorage<UnfinishedJudgement>();
  */
 export class CallJournal implements ChatService {
   private readonly service: ChatService;
-  private readonly table: Pick<ResponseTable, 'find' | 'keep' | 'use'> | null;
+  private readonly table: Pick<ResponseTable, 'find' | 'keep' | 'discard'> | null;
   private readonly underWay = new Set<Promise<unknown>>();
   /** The place of each answer, in case it turns out to be unreadable. */
   private readonly places = new WeakMap<UnreadableAnswer, CallId>();
@@ -42,7 +41,7 @@ export class CallJournal implements ChatService {
   constructor(options: {
     service: ChatService;
     /** Null for stores that do not outlive the process. */
-    table: Pick<ResponseTable, 'find' | 'keep' | 'use'> | null;
+    table: Pick<ResponseTable, 'find' | 'keep' | 'discard'> | null;
   }) {
     this.service = options.service;
     this.table = options.table;
@@ -54,10 +53,7 @@ export class CallJournal implements ChatService {
     const result = current.run(judgement, work).catch((error) => {
       // Another attempt must not get these answers. The judgement's other answers stay usable.
       const answers = error instanceof MalformedAnswerError ? error.answers : [];
-      this.table?.use(
-        answers.flatMap((answer) => this.places.get(answer) ?? []),
-        false,
-      );
+      this.table?.discard(answers.flatMap((answer) => this.places.get(answer) ?? []));
       throw error;
     });
     return this.followed(result);
@@ -94,7 +90,7 @@ export class CallJournal implements ChatService {
   private async sentAnswer(table: Pick<ResponseTable, 'find' | 'keep'>, id: CallId, request: ChatRequest) {
     const sent = await this.service.chat(request);
     try {
-      const isFirst = table.keep(id, { request, answer: sent, ...readingOf(request, sent) });
+      const isFirst = table.keep(id, { request, answer: sent });
       // If another process was faster, both continue with its answer and can share later ones.
       return isFirst ? sent : (storedAnswer(table.find(id), request) ?? sent);
     } catch (error) {
@@ -117,13 +113,6 @@ function storedAnswer(stored: ReturnType<ResponseTable['find']>, request: ChatRe
   if (!stored || !answer || stored.body === null) return answer || null;
   const { answer: read } = readCompletion({ body: stored.body, request });
   return read instanceof CallFailure ? null : { ...answer, ...read };
-}
-
-/** The reader of an answer and what it reads. */
-function readingOf({ reader }: ChatRequest, answer: ChatAnswer): { reader: string | null; outcome: string | null } {
-  if (reader === undefined) return { reader: null, outcome: null };
-  const { completion } = readerVersions;
-  return { reader: JSON.stringify({ ...reader, completion }), outcome: outcomeOf(reader, answer) };
 }
 
 const count = z.number().nonnegative();

@@ -31,8 +31,6 @@ export interface ChatRequest {
         readonly isPlainTextEnough?: boolean;
       }
     | undefined;
-  /** The reader of the answer, which is stored beside it. */
-  readonly reader?: AnswerReader;
   /** Whether an answer that cannot be read is sent back once, which is another call. */
   readonly mayBeRepaired?: boolean;
   /** Cancels this call: at once before it is sent, otherwise after a short grace period. */
@@ -56,14 +54,6 @@ export interface ChatUsage {
   /** Money, in the currency of the prices; absent without known prices. */
   readonly cost?: number;
 }
-
-/** The reader of an answer as plain JSON, so that a stored answer can be read again. */
-export type AnswerReader =
-  | { readonly name: 'verdict'; readonly version: number; readonly words: AnswerWords }
-  | { readonly name: 'json'; readonly version: number; readonly schema: Readonly<Record<string, unknown>> };
-
-/** The words that stand for each label, in any case. */
-export type AnswerWords = Readonly<Record<string, readonly string[]>>;
 
 export interface ChatAnswer {
   /** The answer alone, without the model's `thinking`. */

@@ -52,7 +52,7 @@ it('sends nothing more once a judgement could not be stored', async () => {
 it('sends nothing more once a call could not be kept', async () => {
   const server = await startServer((body) => (body.messages[0].content.includes('JSON') ? verdict('rumor') : 'So.'));
   const store = AnnotationStore.open(`${temporaryFolder()}/judged.sqlite`);
-  const table = { find: () => null, keep: full, use: () => {} };
+  const table = { find: () => null, keep: full, discard: () => {} };
   const calls = new CallJournal({ service: quickService(), table });
   const detector = await detectorOf({
     config: { name: 'debate-single', models: { proponent: role(server, 'm') } },

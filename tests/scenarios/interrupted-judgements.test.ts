@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { type DetectorFile, loadDetectorFile } from '../../experiments/config/detector-file.ts';
 import { judgeWithModels } from '../../experiments/judging/judge-with-models.ts';
@@ -202,6 +203,9 @@ it('keeps nothing of a dry run', async () => {
   const { run, path } = await setUp('debate-single');
   await run('judged.sqlite', { mode: 'dry-run' });
   const store = AnnotationStore.open(path('judged.sqlite'));
-  expect([store.responses.judgements(), store.stats().spent]).toEqual([[], []]);
+  expect(store.stats().spent).toEqual([]);
   store.close();
+  const database = new Database(path('judged.sqlite'));
+  expect(database.prepare('SELECT * FROM response').all()).toEqual([]);
+  database.close();
 });

@@ -1,11 +1,10 @@
-import type { AnswerWords } from '../chat.ts';
-
 /*
  * A text is an answer if it is exactly one of the task's answer words, in any language. A list of what to refuse would
  * never be complete; anything else is asked for again.
  */
 
-export type { AnswerWords };
+/** The words that stand for each label, in any case. */
+export type AnswerWords = Readonly<Record<string, readonly string[]>>;
 
 /** Marks around a word that mean nothing. Any other mark may mean something: "rumor?", "~~rumor~~", "≠ rumor". */
 const PAIRS =

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, whyIncomplete } from '../chat.ts';
 import { CannotAskError, MalformedAnswerError } from '../failures.ts';
-import { jsonReaderVersion, type ReadAnswer, readWholeJson, toJsonSchema } from './whole-json.ts';
+import { type ReadAnswer, readWholeJson, toJsonSchema } from './whole-json.ts';
 
 export interface RepairableQuestion<T> {
   readonly service: ChatService;
@@ -11,7 +11,7 @@ export interface RepairableQuestion<T> {
   /** Reads a complete answer. An answer that was cut off or refused is never read. */
   readonly read: (answer: ChatAnswer) => ReadAnswer<T>;
   /** The second question, in the same conversation. */
-  readonly again: (problem: string) => { readonly content: string } & Pick<ChatRequest, 'jsonSchema' | 'reader'>;
+  readonly again: (problem: string) => { readonly content: string } & Pick<ChatRequest, 'jsonSchema'>;
   /** The expected answer in messages, such as "the JSON asked for (verdict)". */
   readonly expected: string;
 }
@@ -110,7 +110,6 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
       dryRunText: JSON.stringify(dryRunValue),
       shortestDryRunText: JSON.stringify(shortestDryRunValue),
       jsonSchema: { name: schemaName, schema: jsonSchema },
-      reader: { name: 'json', version: jsonReaderVersion, schema: jsonSchema },
     },
     read: ({ text }) => readWholeJson(text, schema),
     again: (problem) => ({

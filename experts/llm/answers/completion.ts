@@ -8,9 +8,6 @@ import { maxTokensOf } from './request-form.ts';
 import { completionJson, isStream } from './response-json.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 
-/** Raised when the same body could be read differently. */
-export const completionReaderVersion = 3;
-
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
 /** A token may be a part of a character, which only its bytes show. */
 const chosenTokenSchema = tokenSchema.extend({
@@ -69,7 +66,7 @@ export interface ReadCompletion {
 export function readCompletion({ body, request }: { body: string; request: ChatRequest }): ReadCompletion {
   const json = completionJson(body);
   const needsLogprobs = request.wantLogprobs === true && request.endpoint.logprobs === 'on';
-  const answer = answerIn({ body, json, needsLogprobs });
+  const answer = json === undefined ? notJson(body) : readAnswer(json, { needsLogprobs });
   const counted = tokensIn({ json, body, answer, request });
   if (answer instanceof CallFailure) return { answer, ...counted };
   const { model = null, system_fingerprint: fingerprint = null } = sourceSchema.parse(json);
@@ -101,16 +98,6 @@ function tokensIn(options: {
     isEstimated: inputTokens > inputReported || outputTokens > outputReported,
     reportedCost: rest.cost,
   };
-}
-
-/** Reads the answer in a stored body. */
-export function readKeptBody(body: string): ReadCompletion['answer'] {
-  return answerIn({ body, json: completionJson(body), needsLogprobs: false });
-}
-
-function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean }): ReadCompletion['answer'] {
-  const { body, json, needsLogprobs } = options;
-  return json === undefined ? notJson(body) : readAnswer(json, { needsLogprobs });
 }
 
 function notJson(body: string): CallFailure {

@@ -12,9 +12,6 @@ import { type ReadAnswer, readWholeJson, toJsonSchema } from './whole-json.ts';
  * any other answer is asked for once more, as the word alone.
  */
 
-/** Raised when the same text could be read differently. */
-export const verdictReaderVersion = 5;
-
 export interface VerdictForm {
   /** The answer words. The prompt asks for the first one of each label. */
   readonly words: AnswerWords;
@@ -49,13 +46,10 @@ export function verdictInWords({
 }
 
 /** The fields of a request that ask for a verdict. */
-export function verdictRequest({ words, reasons }: VerdictForm): Pick<ChatRequest, 'jsonSchema' | 'reader'> {
+export function verdictRequest({ words, reasons }: VerdictForm): Pick<ChatRequest, 'jsonSchema'> {
   const answer = answerSchema(words);
   const schema = toJsonSchema(reasons ? z.strictObject({ reason: z.string(), answer }) : z.strictObject({ answer }));
-  return {
-    jsonSchema: { name: 'verdict', schema, strict: true, isPlainTextEnough: true },
-    reader: { name: 'verdict', version: verdictReaderVersion, words },
-  };
+  return { jsonSchema: { name: 'verdict', schema, strict: true, isPlainTextEnough: true } };
 }
 
 function answerSchema(words: AnswerWords) {

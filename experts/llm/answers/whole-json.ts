@@ -5,9 +5,6 @@ import { answerWord, namesAsWords } from './answer-words.ts';
 /** The value of an answer, or the problem as a sentence that its model can act upon. */
 export type ReadAnswer<T> = { readonly value: T } | { readonly problem: string };
 
-/** Raised when the same text could be read differently. */
-export const jsonReaderVersion = 3;
-
 /** The schema in the form that endpoints and models see. */
 export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, {

@@ -6,7 +6,7 @@ export interface ChatTask<Item> {
   readonly name: string;
   /** The name in annotation keys, such as `jsdrv/stance`. */
   readonly asker: string;
-  /** Raised when the same question could be worded differently. Readers of answers have their own versions. */
+  /** Raised when the same question could be worded differently. */
   readonly version: string;
   readonly promptVersion: number;
   readonly classes: readonly string[];

@@ -275,22 +275,36 @@ describe('AnnotationStore', () => {
       responses.keep(call, {
         request,
         answer: { ...answer, response: { body, model: 'answered', fingerprint: 'fp' } },
-        reader: null,
-        outcome: null,
       });
     const long = '{"a": "long body"}'.repeat(1000);
     expect([keep(long), keep('{}')]).toEqual([true, false]);
     expect(responses.find(call)?.body).toBe(long);
-    responses.use([call], false);
+    responses.discard([call]);
     expect(responses.find(call)).toBeNull();
     expect(keep('{}')).toBe(true);
-    // The one that is in use stays.
-    responses.use([call], true);
     expect(responses.of(['j'])).toMatchObject([
       { number: 1, isUsable: false, body: long, model: 'answered', askedModel: 'asked', fingerprint: 'fp' },
       { isUsable: true, body: '{}', finishReason: 'stop' },
     ]);
-    expect(responses.judgements()).toEqual(['j']);
+    store.close();
+  });
+
+  it('keeps answers in a store whose table of answers has the columns of earlier versions', () => {
+    const path = join(directory, 'old.sqlite');
+    AnnotationStore.open(path).close();
+    const database = new Database(path);
+    database.exec('ALTER TABLE response ADD COLUMN reader TEXT; ALTER TABLE response ADD COLUMN outcome TEXT');
+    database.exec(
+      `INSERT INTO response VALUES (NULL, 'j', 'old', 1, 'asked', NULL, NULL, 'stop', '{}', NULL, 'today', '{}', 'rumor')`,
+    );
+    database.close();
+    const store = AnnotationStore.open(path);
+    const { responses } = store;
+    const request = { endpoint: { model: 'asked' } } as ChatRequest;
+    const usage = { requests: 1, inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
+    const answer = { text: 'Yes', logprobs: null, usage, latencyMs: 1, finishReason: 'stop' };
+    expect(responses.keep({ judgement: 'j', call: 'new' }, { request, answer })).toBe(true);
+    expect(responses.of(['j']).map(({ call }) => call)).toEqual(['old', 'new']);
     store.close();
   });
 });
