@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
+import { seedSchema } from '../../../src/seed.ts';
 import type { Detector, Judgement, TranscriptEntry, Usage } from '../../detector.ts';
 import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import { askVerdict, lastLineAsked, type VerdictForm, verdictInWords } from '../../llm/answers/verdict.ts';
@@ -9,8 +11,9 @@ import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { promptLine, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
-import { speakerOptions } from '../models-by-role.ts';
-import { loadPrompts, type Prompts } from '../prompt-templates.ts';
+import { drawnComments } from '../drawn-comments.ts';
+import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { loadPrompts, type Prompts, promptsSchema } from '../prompt-templates.ts';
 import { countsIn, inSession, type JudgementSession, speechRequest, transcriptEntry } from '../session.ts';
 import {
   type Comment,
@@ -18,8 +21,6 @@ import {
   createSubjectivityClassifier,
   neutralComments,
 } from './comments-and-claim.ts';
-import { type S2madOptions, s2madEndpoints } from './options.ts';
-import { type CommentSides, dealtOut, inTimeOrder, separateStances } from './sides.ts';
 
 /*
  * S2MAD, stance-separated multi-agent debate (Algorithm 1).
@@ -45,6 +46,55 @@ import { type CommentSides, dealtOut, inTimeOrder, separateStances } from './sid
  *   - Without stance separation, up to 2k comments are drawn and dealt out in turn. Each comment's random number is
  *     independent of later comments.
  */
+
+export const s2madOptionsSchema = z.strictObject({
+  name: z.literal('s2mad').describe('comments separated by stance, two debaters, a judge (S2MAD)'),
+  endpoints: endpointsSchema,
+  prompts: promptsSchema,
+  models: z
+    .strictObject({
+      supporter: modelSchema.describe(
+        'debater who reads the supporting comments; plays every role that is not given, too',
+      ),
+      opposer: modelSchema.optional().describe('debater who reads the opposing comments'),
+      scorer: modelSchema.optional().describe('scores comments'),
+      classifier: modelSchema.optional().describe('distinguishes subjective claims from others'),
+      judge: modelSchema.optional().describe('decides where the debaters differ'),
+    })
+    .describe('an endpoint, or the name of one, for each role'),
+  topComments: z.int().min(1).default(20).describe('k: most comments of each side that its debater reads'),
+  rounds: z.int().min(0).max(20).default(2).describe('M: rounds of debate after the initial opinions'),
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullable()
+    .default(0.2)
+    .describe("temperature of every call, instead of the endpoints' own; null: not sent"),
+  stanceSeparation: z
+    .boolean()
+    .default(true)
+    .describe('ablation: without it no comment is scored, and random ones are dealt out to the debaters'),
+  claimPrompt: z
+    .enum(['by-subjectivity', 'subjective', 'objective'])
+    .default('by-subjectivity')
+    .describe('ablation: all claims get the same prompt instead of the one that fits them'),
+  debate: z.boolean().default(true).describe('ablation: without it one agent reads all comments and decides alone'),
+  seed: seedSchema.default(1).describe('draws the comments if stances are not separated'),
+});
+type S2madOptions = z.infer<typeof s2madOptionsSchema>;
+
+/** The endpoint of each role, all at the same temperature. */
+function s2madEndpoints({ models, endpoints, temperature }: S2madOptions) {
+  const of = endpointsByRole({ models, byDefault: models.supporter, endpoints, temperature });
+  return {
+    supporter: of('supporter'),
+    opposer: of('opposer'),
+    scorer: of('scorer'),
+    classifier: of('classifier'),
+    judge: of('judge'),
+  };
+}
 
 export function createS2mad({ options, task, service, askOnce }: DetectorSettings<S2madOptions>): Detector {
   const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
@@ -177,6 +227,44 @@ async function sidesOf(
   const usages = scored.flatMap((each) => each?.usage ?? []);
   const scorer = { role: 'scorer', text: lines.join('\n'), endpoint: endpoints.scorer, usages };
   return { ...separateStances({ comments, scored: scores, topComments }), entries: [sharedEntry(scorer)] };
+}
+
+/** The comments that each debater reads. */
+interface CommentSides {
+  readonly support: readonly Comment[];
+  readonly oppose: readonly Comment[];
+}
+
+/** P and N (Eq. 2). Comments with score 0 or without a score are on neither side. */
+function separateStances(options: {
+  comments: readonly Comment[];
+  scored: readonly (number | null)[];
+  topComments: number;
+}): CommentSides {
+  const { comments, scored, topComments } = options;
+  const top = (sign: 1 | -1) => {
+    const strength = (comment: Comment) => sign * (scored[comment.index - 1] ?? 0);
+    const onSide = comments.filter((comment) => strength(comment) > 0);
+    return inTimeOrder(onSide.sort((one, other) => strength(other) - strength(one)).slice(0, topComments));
+  };
+  return { support: top(1), oppose: top(-1) };
+}
+
+/** Draws up to 2k comments at random and deals them out in turn. */
+function dealtOut(options: {
+  comments: readonly Comment[];
+  claim: string;
+  topComments: number;
+  seed: number;
+}): CommentSides {
+  const { comments, claim, topComments, seed } = options;
+  const drawn = drawnComments({ comments, claim, most: 2 * topComments, seed });
+  const every = (parity: number) => inTimeOrder(drawn.filter((_, place) => place % 2 === parity));
+  return { support: every(0), oppose: every(1) };
+}
+
+function inTimeOrder(comments: readonly Comment[]): Comment[] {
+  return comments.toSorted((one, other) => one.index - other.index);
 }
 
 /** Guidance for the debaters, which depends on whether the claim is an opinion. */

@@ -9,7 +9,6 @@ import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel, type ModelQuestion } from '../../retrieval/shared-questions.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import { bothSides, type ZofiaOptions, type ZofiaRole, type ZofiaSides } from './options.ts';
-import { linguisticDimensions } from './words.ts';
 
 /** Raised when an analyst could answer differently. */
 const VERSION = '3';
@@ -71,6 +70,17 @@ export async function askAnalyst<T>(
 export function listOf(items: readonly string[]): string {
   return items.length === 0 ? '(none)' : items.map((item) => `- ${promptLine(item)}`).join('\n');
 }
+
+const linguisticDimensions = [
+  { name: 'sentence', meaning: 'how complex the words are, how long the sentences, how formal the tone' },
+  { name: 'word', meaning: 'how frequent superlatives and words of emotion are, and which pronouns are used' },
+  { name: 'grammar', meaning: 'how speech is reported, and how the passive voice and negation are used' },
+  { name: 'emotion', meaning: 'words of emotion in text and headline, and how inflammatory the tone is' },
+  {
+    name: 'information quality',
+    meaning: 'signs of clickbait, of overload with information, and of statements out of their context',
+  },
+];
 
 /** §4.1.1: five isolated sessions, one per dimension. */
 export async function linguist(settings: AnalystSettings, { claim, askShared }: AnalystInput): Promise<Analysis> {

@@ -1,17 +1,18 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import { type AskPart, partAsker } from '../../asking/parts.ts';
 import type { Detector, Judgement, TranscriptEntry } from '../../detector.ts';
+import type { ChatMessage } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
-import { answerRelevantOptions } from '../../llm/endpoint.ts';
+import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { dialogueOf, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { createRetrieval, type EvidenceServices } from '../../retrieval/retrieval.ts';
 import { sharedAsker } from '../../retrieval/shared-questions.ts';
 import { judgementLabels } from '../../tasks/task-file.ts';
-import type { DebateVerdict } from '../debate/debate-question.ts';
+import { askForSide, type DebateVerdict, type SaidVerdict } from '../debate/debate-question.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
-import { loadPrompts } from '../prompt-templates.ts';
-import { countsIn, inSession, type JudgementSession } from '../session.ts';
+import { loadPrompts, type Prompts } from '../prompt-templates.ts';
+import { countsIn, inSession, type JudgementSession, speak } from '../session.ts';
 import {
   type Analysis,
   type AnalystInput,
@@ -20,13 +21,20 @@ import {
   type Finding,
   linguist,
   listOf,
+  pretended,
   round,
   wikipediaAsFound,
 } from './analysts.ts';
 import { claimVerification, webAsFound } from './claims.ts';
-import { assess, createDebater } from './debate.ts';
-import { sidesOf, type ZofiaOptions, zofiaEndpoints, zofiaInputOf } from './options.ts';
-import { insufficient } from './words.ts';
+import {
+  bothSides,
+  sidesOf,
+  type ZofiaOptions,
+  type ZofiaSide,
+  type ZofiaSides,
+  zofiaEndpoints,
+  zofiaInputOf,
+} from './options.ts';
 
 /*
  * ZoFia: entity-guided retrieval, then analysts who do not hear each other, then a debate (Algorithm 1).
@@ -36,7 +44,7 @@ import { insufficient } from './words.ts';
  *   q      a claim that T makes (Eq. 8)                  C_rel(q) passages of I_web relevant to q (Eq. 9)
  *   E      everything that the analysts found            H        the debate so far
  *
- * §4.1 is in analysts.ts and claims.ts, the agents of §4.2 in debate.ts.
+ * §4.1 is in analysts.ts and claims.ts.
  *
  * Differences from the paper:
  *   - Real and fake are two labels of the task (`sides`), so that it can also be asked about rumours.
@@ -196,6 +204,56 @@ async function decide(
     // Appendix B.6: a judge who still cannot decide after the last round found the evidence insufficient.
     if (D.verdict !== insufficient || number === options.maxRounds) return { ...D, spoken };
   }
+}
+
+/** The judge's answer when neither side is convincing. */
+const insufficient = 'insufficient';
+
+/** M_pro or M_con. Each has its own conversation, which grows with every turn: it rebuts the opponent and adds an argument. */
+function createDebater(settings: {
+  prompts: Prompts;
+  side: ZofiaSide;
+  other: ZofiaSide;
+  pool: string;
+  endpoint: Endpoint;
+  session: JudgementSession;
+}) {
+  const { prompts, side, other, pool, endpoint, session } = settings;
+  const named = ({ name, meaning }: ZofiaSide) => `${name} (${meaning})`;
+  const briefing = prompts.render('debater', { side: named(side), other: named(other), pool });
+  const messages: ChatMessage[] = [];
+  return {
+    async generateArgument({ opponent, ...speaker }: { opponent: string | null; role: string; round: string }) {
+      const content = opponent === null ? prompts.render('opening') : prompts.render('turn', { opponent });
+      // The evidence and the first turn are one message, because some endpoints require the roles to alternate.
+      messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${content}` : content });
+      const argument = await speak({ ...speaker, session, endpoint, messages: [...messages] });
+      messages.push({ role: 'assistant', content: argument.text });
+      return argument;
+    },
+  };
+}
+
+/** Judge.Assess: for the name of a side, or `insufficient`. */
+function assess(question: {
+  prompts: Prompts;
+  round: string;
+  material: string;
+  sides: ZofiaSides;
+  endpoint: Endpoint;
+  session: JudgementSession;
+}): Promise<SaidVerdict> {
+  const { prompts, round, material, sides, endpoint, session } = question;
+  return askForSide({
+    speaker: { role: 'judge', round, as: 'Decision' },
+    session,
+    endpoint,
+    content: prompts.render('judge', { material, sides: bothSides(sides) }),
+    question: { sides: [sides.real, sides.fake, { name: insufficient }] },
+    // The most expensive answer, so that a dry run does not promise less than the bill.
+    dryRunSide: 2,
+    dryRunReason: pretended,
+  });
 }
 
 const nothing: Analysis = { material: [], findings: [] };
