@@ -61,7 +61,6 @@ export async function openLive(
     ledger: store.ledgers.named(file.name),
     retry: { ...file.retry, maxWaitMs: context.maxWaitMs ?? file.retry.maxWaitMs },
     signal: context.signal,
-    capabilitiesPath: outlives ? `${store.path}.endpoints.json` : null,
     onNote: context.onNote,
   });
   const calls = new CallJournal({ service, table: outlives ? store.responses : null });

@@ -34,7 +34,6 @@ export function chatServiceOf(
     ledger: annotations.ledgers.named(experiment.name),
     retry: { ...experiment.retry, maxWaitMs: maxWaitMs ?? experiment.retry.maxWaitMs },
     signal,
-    capabilitiesPath: `${annotations.path}.endpoints.json`,
     onNote,
   });
 }

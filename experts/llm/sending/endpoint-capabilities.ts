@@ -1,9 +1,5 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
 import { canonicalJson } from '../../../src/content-hash.ts';
-import { InputError } from '../../../src/errors.ts';
-import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
 import type { RequestForm } from '../answers/request-form.ts';
 import type { CallFailure } from '../call-failure.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -11,41 +7,26 @@ import type { Endpoint } from '../endpoint.ts';
 /*
  * Endpoints of the same protocol refuse different parts of it: a temperature, a seed, the name of the length limit,
  * log-probabilities, a JSON schema, an answer without a stream. A refused request is sent again without that part, and
- * all later requests to the same model at the same address leave it out: in this process and, with a file, in the next.
+ * all later requests of this process to the same model at the same address leave it out.
  */
 
-const refusalsSchema = z.strictObject({
-  logprobs: z.literal(false).optional(),
-  topLogprobs: z.int().positive().optional(),
-  json: z.enum(['object', 'none']).optional(),
-  temperature: z.literal(false).optional(),
-  seed: z.literal(false).optional(),
-  tokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
-  stream: z.literal(true).optional(),
-});
 /** The form that an endpoint accepts instead of what it refused. */
-export type Refusals = z.infer<typeof refusalsSchema>;
-
-const fileSchema = z.strictObject({ formatVersion: z.literal(1), refusals: z.record(z.string(), refusalsSchema) });
+export type Refusals = Partial<RequestForm>;
 
 /** How long the first request to an endpoint delays the others. A refusal comes at once, an answer may not. */
 const TRIAL_MS = 2000;
 
 export class EndpointCapabilities {
-  private readonly path: string | null;
   private readonly onNote: (line: string) => void;
-  private readonly refusals: Map<string, Refusals>;
+  private readonly refusals = new Map<string, Refusals>();
   /** Refusals that requests without an answer yet suggest. */
   private readonly suspected = new Map<string, Refusals>();
   /** Endpoints that answered a request with a JSON schema in this process. */
   private readonly withSchema = new Set<string>();
   private readonly trials = new Map<string, Promise<unknown>>();
 
-  /** @param options.path the file of refusals; null for this process only @throws InputError for a damaged file */
-  constructor(options: { path: string | null; onNote: (line: string) => void }) {
-    this.path = options.path;
-    this.onNote = options.onNote;
-    this.refusals = new Map(Object.entries(readRefusals(options.path)));
+  constructor(onNote: (line: string) => void) {
+    this.onNote = onNote;
   }
 
   /** The part of a form that the endpoint is known to accept. */
@@ -108,17 +89,9 @@ export class EndpointCapabilities {
       canonicalJson({ ...refusedBefore, ...refused }) !== canonicalJson(refusedBefore);
     if (!isNew) return;
     this.refusals.set(key, { ...refusedBefore, ...refused });
-    const where = this.path === null ? 'for this run' : `in ${this.path}; delete that file to have it tried again`;
-    this.onNote(`endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(refused)}; this is remembered ${where}`);
-    if (this.path === null) return;
-    try {
-      // Another process may have stored refusals in the meantime.
-      const refusals = { ...readRefusals(this.path), [key]: { ...refusedBefore, ...refused } };
-      writeJsonFile(this.path, { formatVersion: 1, refusals });
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      this.onNote(`what endpoint ${endpoint.name} refuses is not kept: ${error.message}`);
-    }
+    this.onNote(
+      `endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(refused)}; this is remembered for this run`,
+    );
   }
 }
 
@@ -131,11 +104,6 @@ export function withoutRefused(form: RequestForm, refused: Refusals): RequestFor
     topLogprobs: Math.min(form.topLogprobs, topLogprobs),
     json: form.json === 'none' ? 'none' : json,
   };
-}
-
-function readRefusals(path: string | null): Record<string, Refusals> {
-  if (path === null || !existsSync(path)) return {};
-  return readJsonFile(path, fileSchema, 'delete it, and what endpoints refuse is learnt again').refusals;
 }
 
 /** Identifies one model at one address. */

@@ -32,8 +32,6 @@ export interface LiveChatOptions {
   signal?: AbortSignal;
   graceMs?: number;
   env?: Environment;
-  /** The file of what endpoints refuse, for later processes; null for none. */
-  capabilitiesPath?: string | null;
   /** Called once for each refusal of an endpoint. */
   onNote?: ((line: string) => void) | undefined;
 }
@@ -54,8 +52,8 @@ export class LiveChatService implements ChatService {
     this.budget = new Budget(options.budget, options.ledger);
     this.policy = retrySchema.parse(options.retry ?? {});
     this.signal = options.signal ?? null;
-    const { capabilitiesPath: path = null, onNote = () => {}, graceMs = 5000, env = process.env } = options;
-    this.capabilities = new EndpointCapabilities({ path, onNote });
+    const { onNote = () => {}, graceMs = 5000, env = process.env } = options;
+    this.capabilities = new EndpointCapabilities(onNote);
     const { budget, tally, waits, policy } = this;
     this.sender = new RequestSender({ budget, tally, waits, policy, graceMs }, env);
   }

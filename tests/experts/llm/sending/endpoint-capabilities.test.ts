@@ -1,10 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
-import { InputError } from '../../../../src/errors.ts';
 import type { ChatBody, ScriptedReply } from '../../../llm-server/scripted-rule.ts';
-import { temporaryFolder } from '../../../src/data/fixtures.ts';
 import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 interface Refusal {
@@ -158,23 +154,6 @@ describe('what endpoints refuse', () => {
     expect(server.requests.filter(({ body }) => 'temperature' in body)).toHaveLength(1);
   });
 
-  it('is kept in a file for the next process', async () => {
-    const path = join(temporaryFolder(), 'judged.sqlite.endpoints.json');
-    const server = await startServer((body) =>
-      'temperature' in body ? { status: 400, message: 'temperature is not supported' } : 'yes',
-    );
-    const notes: string[] = [];
-    const options = { capabilitiesPath: path, onNote: (line: string) => notes.push(line) };
-    await quickService(options).chat(ask(endpointAt(server)));
-    await quickService(options).chat(ask(endpointAt(server)));
-    expect(server.requests.map(({ body }) => 'temperature' in body)).toEqual([true, false, false]);
-    expect(notes).toEqual([expect.stringContaining(`remembered in ${path}; delete that file to have it tried again`)]);
-    expect(existsSync(path) && readFileSync(path, 'utf8')).toContain('"temperature": false');
-    writeFileSync(path, '{"refusals": 1}');
-    expect(() => quickService(options)).toThrow(InputError);
-    expect(() => quickService(options)).toThrow(/is damaged .*: delete it, and what endpoints refuse is learnt again/);
-  });
-
   it('is a JSON schema where a server always breaks down over one without saying so', async () => {
     const broken = { status: 500, message: 'Internal Server Error' };
     const server = await startServer((body) => ('response_format' in body ? broken : 'yes'));
@@ -192,8 +171,8 @@ describe('what endpoints refuse', () => {
   ];
   it.each(passing)('is no JSON schema after %s that passed', async (_name, failure, times) => {
     const server = await startServer((_body, { index }) => (index < times ? failure : 'yes'));
-    const path = join(temporaryFolder(), 'endpoints.json');
-    const service = quickService({ capabilitiesPath: path });
+    const notes: string[] = [];
+    const service = quickService({ onNote: (line) => notes.push(line) });
     const told = service.chat(ask(endpointAt(server), everything));
     if ('status' in failure && failure.status === 425)
       await expect(told).rejects.toThrow('status 425 after 6 attempts');
@@ -201,15 +180,15 @@ describe('what endpoints refuse', () => {
     const { length } = server.requests;
     await service.chat(ask(endpointAt(server), everything));
     expect(server.requests.slice(length).map(({ body }) => 'response_format' in body)).toEqual([true]);
-    expect(existsSync(path)).toBe(false);
+    expect(notes).toEqual([]);
   });
 
   it.each([400, 500])('is a JSON schema that status %i refuses without a word, each time', async (status) => {
     const server = await startServer((body) => ('response_format' in body ? { status, message: 'no' } : 'yes'));
-    const path = join(temporaryFolder(), 'endpoints.json');
-    await quickService({ capabilitiesPath: path }).chat(ask(endpointAt(server), everything));
+    const service = quickService();
+    await service.chat(ask(endpointAt(server), everything));
     const { length } = server.requests;
-    await quickService({ capabilitiesPath: path }).chat(ask(endpointAt(server), everything));
+    await service.chat(ask(endpointAt(server), everything));
     expect(server.requests.slice(length).map(({ body }) => 'response_format' in body)).toEqual([false]);
   });
 
