@@ -32,7 +32,7 @@ const TABLES = `
   -- What is being asked right now, and by whom.
   CREATE TABLE lease (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE lease_owner (
-    owner TEXT PRIMARY KEY, place TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT, expires INTEGER NOT NULL
+    owner TEXT PRIMARY KEY, place TEXT NOT NULL, pid INTEGER NOT NULL, expires INTEGER NOT NULL
   ) WITHOUT ROWID;
   -- What models answered. Of the answers to one call at most one is in use; the others could not be read.
   CREATE TABLE response (

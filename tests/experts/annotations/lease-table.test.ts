@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
@@ -61,11 +63,11 @@ describe('leases', () => {
     expect(other.take(key)).toBe(true);
   });
 
-  const { place, started } = ownIdentity();
+  const { place } = ownIdentity();
   it.each([
     ['who died', 'UPDATE lease_owner SET pid = 4194305'],
-    ['whose number another process has by now', `UPDATE lease_owner SET started = '1'`],
     ['who is elsewhere and did not renew them', `UPDATE lease_owner SET place = 'elsewhere', expires = 1`],
+    ['who hangs and did not renew them', 'UPDATE lease_owner SET expires = 1'],
     ['of whom there is no row', 'DELETE FROM lease_owner'],
   ])('pass at once from one %s', (_name, sql) => {
     const path = newPath();
@@ -91,11 +93,27 @@ describe('leases', () => {
     }
   });
 
-  it.skipIf(started === null)('stay with one who lives here, however long it did not renew them', () => {
+  it('pass at once from a process that was killed', async () => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    await once(child, 'spawn');
+    const path = newPath();
+    leasesOf(path, { pid: child.pid }).take('a');
+    expect(leasesOf(path).take('a')).toBe(false);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(leasesOf(path).take('a')).toBe(true);
+  });
+
+  it('are taken in a store whose table of owners has the column of earlier versions', () => {
     const path = newPath();
     leasesOf(path).take('a');
-    run(path, 'UPDATE lease_owner SET expires = 1');
-    expect(leasesOf(path).take('a')).toBe(false);
+    run(path, 'ALTER TABLE lease_owner ADD COLUMN started TEXT');
+    const other = leasesOf(path);
+    expect(['a', 'b'].map(other.take)).toEqual([false, true]);
+  });
+
+  it.skipIf(process.platform !== 'linux')('name the boot and the namespace of the owner beside the host', () => {
+    expect(place).toMatch(/^\S+ [0-9a-f-]{36} pid:\[\d+\]$/);
   });
 
   it('are renewed whenever more of them are taken, also by one whose row was taken away', () => {
