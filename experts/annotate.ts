@@ -24,7 +24,7 @@ export interface AnnotateResult extends Omit<AnnotateProgress, 'done' | 'total' 
 
 export interface AnnotateOptions
   extends PrefixOptions,
-    Pick<JudgementQueueOptions, 'detector' | 'store' | 'calls' | 'retryUnreadable' | 'sampleIndex' | 'waits'> {
+    Pick<JudgementQueueOptions, 'detector' | 'store' | 'calls' | 'retryUnreadable' | 'waits'> {
   /** The largest share of unreadable answers in this run, checked from 20 answers on. */
   maxUnreadable?: number;
   /** Judgements in progress at the same time. */

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { AnnotationDatabase } from './database.ts';
 
-const keySchema = z.object({ key: z.string() });
-
-const listedSchema = keySchema.extend({
+const listedSchema = z.object({
+  key: z.string(),
   threadId: z.string(),
   prefixLength: z.number(),
   detector: z.string(),
@@ -46,13 +45,7 @@ export interface AnnotationFilter {
   readonly limit?: number;
 }
 
-/** All keys, ordered by detector, thread and prefix length. */
-export function orderedKeys(database: AnnotationDatabase): string[] {
-  const sql = 'SELECT key FROM annotation ORDER BY detector, thread_id, prefix_length, key';
-  return database.read(sql, [], keySchema).map(({ key }) => key);
-}
-
-/** The annotations that match a filter, ordered like all keys. */
+/** The annotations that match a filter, ordered by detector, thread and prefix length. */
 export function listAnnotations(database: AnnotationDatabase, filter: AnnotationFilter): ListedAnnotation[] {
   const { keyPrefix, threadId, prefixLength, detector, label, limit = -1 } = filter;
   const labelSql = `json_extract(judgement, '$.label')`;

@@ -37,7 +37,7 @@ export const annotationRequestSchema = z.object({
   version: z.string(),
   options: z.record(z.string(), z.unknown()).describe('everything else that can change the answer'),
   input: z.unknown().describe('what of the prefix the detector reads, by default the texts of its posts in order'),
-  sampleIndex: countSchema.describe('0 for the first answer to the same question, 1 for a second sample, …'),
+  sampleIndex: countSchema.describe('0; 1, 2, … for further samples in stores of earlier versions'),
 });
 
 export const annotationRowSchema = z.object({
@@ -62,13 +62,8 @@ export function keyOf(request: AnnotationRequest): string {
 }
 
 /** The request for a detector's judgement of a prefix, from which the store makes its key. */
-export function annotationRequest(options: {
-  detector: Detector;
-  prefix: Prefix;
-  sampleIndex?: number;
-}): AnnotationRequest {
-  const { detector, prefix, sampleIndex = 0 } = options;
-  const { name, version, options: relevant } = detector;
+export function annotationRequest({ detector, prefix }: { detector: Detector; prefix: Prefix }): AnnotationRequest {
+  const { name, version, options } = detector;
   const input = detector.inputOf ? detector.inputOf(prefix) : prefix.posts.map(({ text }) => text);
-  return { detector: name, version, options: relevant, input, sampleIndex };
+  return { detector: name, version, options, input, sampleIndex: 0 };
 }

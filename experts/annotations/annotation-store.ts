@@ -12,7 +12,6 @@ import {
   countAnnotations,
   type ListedAnnotation,
   listAnnotations,
-  orderedKeys,
 } from './annotation-list.ts';
 import {
   type AnnotationRequest,
@@ -126,19 +125,9 @@ export class AnnotationStore {
     }
   }
 
-  /** Deletes an annotation, so that its question is asked again. The answers behind it stay. */
-  remove(key: string): void {
-    this.database.write('DELETE FROM annotation WHERE key = ?', key);
-  }
-
-  /** Runs `work` in a transaction. */
-  transaction<T>(work: () => T): T {
-    return this.database.transaction(work);
-  }
-
   /** All keys, ordered by detector, thread and prefix length, so that exports are easy to compare. */
   keys(): string[] {
-    return orderedKeys(this.database);
+    return this.list().map(({ key }) => key);
   }
 
   /** The annotations that match a filter, in the order of `keys`. */

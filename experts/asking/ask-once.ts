@@ -10,7 +10,6 @@ import type { CallJournal } from './call-journal.ts';
 
 /** A judgement, or a part that judgements share, identified by the key of its request. */
 export interface Question extends Omit<AnnotationRequest, 'sampleIndex'> {
-  readonly sampleIndex?: number;
   /** The place where the question was asked first; for people, not part of the key. */
   readonly threadId: string;
   readonly prefixLength: number;
@@ -133,8 +132,8 @@ export function askOnceIn(options: AskOnceOptions): AskOnce {
     }
   }
 
-  return ({ threadId, prefixLength, sampleIndex = 0, ...content }, ask) => {
-    const request = { ...content, sampleIndex };
+  return ({ threadId, prefixLength, ...content }, ask) => {
+    const request = { ...content, sampleIndex: 0 };
     const key = keyOf(request);
     const shared = underWay.get(key);
     if (shared !== undefined) return shared;

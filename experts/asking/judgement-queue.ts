@@ -18,8 +18,6 @@ export interface JudgementQueueOptions {
   readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'>;
   /** Whether to ask again if an earlier answer could not be read. */
   readonly retryUnreadable?: boolean;
-  /** The index of this answer among several to the same question. */
-  readonly sampleIndex?: number;
   /** Judgements in progress at the same time. */
   readonly concurrency: number;
   readonly tally: AnnotationTally;
@@ -85,7 +83,7 @@ export class JudgementQueue {
 
   /** Null if the detector failed for this question alone, undefined if it was not queried. */
   async judgement(thread: Thread, prefixLength: number): Promise<Judgement | null | undefined> {
-    const { detector, sampleIndex, tally } = this.options;
+    const { detector, tally } = this.options;
     const prefix = prefixOf(thread, prefixLength);
     const place = { threadId: thread.id, prefixLength };
     // Only a running query has a slot: not one that waits for another process or another thread's same question.
@@ -93,15 +91,12 @@ export class JudgementQueue {
     let leave = () => {};
     let isAnswered = false;
     try {
-      const judgement = await this.askOnce(
-        { ...annotationRequest({ detector, prefix, sampleIndex }), ...place },
-        async () => {
-          leave = await this.slot();
-          hasSlot = true;
-          this.ended.throwIfAborted();
-          return judged(detector, prefix, this.lost.signal);
-        },
-      );
+      const judgement = await this.askOnce({ ...annotationRequest({ detector, prefix }), ...place }, async () => {
+        leave = await this.slot();
+        hasSlot = true;
+        this.ended.throwIfAborted();
+        return judged(detector, prefix, this.lost.signal);
+      });
       isAnswered = hasSlot;
       if (hasSlot) tally.countAsked(judgement);
       else tally.countCached();

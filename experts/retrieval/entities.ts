@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { sha256OfText } from '../../src/content-hash.ts';
-import { loadThreads } from '../../src/data/thread-file.ts';
-import { type DocumentFrequencies, documentFrequencies, inverseDocumentFrequency } from '../../src/text/tf-idf.ts';
+import { documentFrequencies, inverseDocumentFrequency } from '../../src/text/tf-idf.ts';
 import { namesNothing, patternEntities } from './pattern-entities.ts';
 import { PROMPT_VERSION, promptedEntities } from './prompted-entities.ts';
 import type { AskShared, RoleModel } from './shared-questions.ts';
@@ -32,17 +30,10 @@ export const entitiesSchema = z
       threshold: entityThresholdSchema,
     }),
     z.strictObject({
-      method: z.literal('tf-idf').describe('ablation (Table 3): words that are frequent here and rare elsewhere'),
+      method: z
+        .literal('tf-idf')
+        .describe('ablation (Table 3): words that are frequent in the text and rare among its sentences'),
       maxTerms: z.int().min(1).default(10).describe('how many words, those of the highest weights, are candidates'),
-      // The paper does not say where its document frequencies come from, so there is a choice.
-      corpus: z
-        .string()
-        .min(1)
-        .nullable()
-        .default(null)
-        .describe(
-          'threads file whose claims tell how rare a word is, best of earlier days; null: the sentences of the text itself, which of a short one tell next to nothing',
-        ),
     }),
     z.strictObject({
       method: z
@@ -90,13 +81,10 @@ export async function createEntityRecognizer(settings: {
     }
     case 'tf-idf': {
       const { method, maxTerms } = options;
-      const corpus = options.corpus === null ? null : await loadTermCorpus(options.corpus);
       return {
-        options: { method, version: 1, maxTerms, corpus: corpus?.sha256 ?? null },
-        recognize: async (text) => {
-          const sentences = () => termFrequencies(splitSentences(text).map((sentence) => sentence.text));
-          return tfIdfEntities({ text, frequencies: corpus?.frequencies ?? sentences(), maxTerms });
-        },
+        // `corpus` is no longer a setting. It stays in stored keys.
+        options: { method, version: 1, maxTerms, corpus: null },
+        recognize: async (text) => tfIdfEntities(text, maxTerms),
       };
     }
     case 'prompt-ner':
@@ -126,21 +114,17 @@ export function selectEntities(options: {
   return selected;
 }
 
-/** The number of texts that contain each word, in lower case. */
-export function termFrequencies(texts: readonly string[]): DocumentFrequencies {
-  return documentFrequencies(texts.map((text) => wordsOf(text).map(({ word }) => word)));
-}
-
 /**
- * The words with the highest tf · idf, at every place where they occur, in the order of the text. Among equal weights
- * the first word wins. The confidence is the weight relative to the highest.
+ * The words with the highest tf · idf, at every place where they occur, in the order of the text. The paper does not say
+ * where its document frequencies come from; here the sentences of the text are the documents. Among equal weights the
+ * first word wins. The confidence is the weight relative to the highest.
  */
-export function tfIdfEntities(options: { text: string; frequencies: DocumentFrequencies; maxTerms: number }): Entity[] {
-  const { text, frequencies, maxTerms } = options;
+function tfIdfEntities(text: string, maxTerms: number): Entity[] {
   const words = wordsOf(text);
+  const sentences = splitSentences(text).map((sentence) => wordsOf(sentence.text).map(({ word }) => word));
   const counts = new Map<string, number>();
   for (const { word } of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const { documents, of } = frequencies;
+  const { documents, of } = documentFrequencies(sentences);
   const weights = [...counts]
     .map(([word, count]) => ({ word, weight: count * inverseDocumentFrequency(documents, of.get(word) ?? 0) }))
     .sort((one, other) => other.weight - one.weight)
@@ -157,11 +141,4 @@ function wordsOf(text: string): { word: string; start: number; end: number }[] {
   return [...withoutLinks(text).matchAll(/[\p{L}\p{M}\p{N}]{2,}(?:[-'’][\p{L}\p{M}\p{N}]{2,})*/gu)]
     .filter(([word]) => !namesNothing(word))
     .map(({ 0: word, index }) => ({ word: word.toLowerCase(), start: index, end: index + word.length }));
-}
-
-/** Document frequencies in the claims of a threads file. Its identity is its content, not its path. */
-export async function loadTermCorpus(path: string): Promise<{ frequencies: DocumentFrequencies; sha256: string }> {
-  const frequencies = termFrequencies((await loadThreads(path)).map(({ posts }) => posts[0].text));
-  const counted = [frequencies.documents, ...[...frequencies.of].sort(([one], [other]) => (one < other ? -1 : 1))];
-  return { frequencies, sha256: sha256OfText(JSON.stringify(counted)) };
 }

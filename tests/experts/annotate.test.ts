@@ -68,13 +68,12 @@ describe('annotate', () => {
     expect(again.sequences).toEqual(result.sequences);
   });
 
-  it('asks again when the detector, the texts or the sample differ', async () => {
+  it('asks again when the detector or the texts differ', async () => {
     const first = countingDetector();
     await annotate({ threads: [threads[0]], detector: first.detector, store });
     const changes = [
       { detector: { ...first.detector, version: '2' } },
       { detector: { ...first.detector, options: { temperature: 1 } } },
-      { sampleIndex: 1 },
       { threads: [threadOf({ id: 'a', texts: ['other', 'a post 1', 'a post 2'] })] },
     ];
     for (const change of changes)

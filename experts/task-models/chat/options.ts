@@ -36,18 +36,12 @@ export const chatOptionsShape = {
       'share of all items, as soon as there are 20, whose answers may name no class: they get the uniform distribution, and are ' +
         'not asked again until `earshot annotations unreadable <store> --forget`; above it the run ends',
     ),
-  tuning: z
-    .enum(['in-context', 'none'])
-    .default('in-context')
-    .describe(
-      'examples are shown before the question, or ignored; those of pretraining are shown as long as there are no others',
-    ),
   examplesShown: z
     .int()
     .min(1)
     .max(100)
     .default(8)
-    .describe('for `tuning: in-context`: examples in a prompt, of all classes together'),
+    .describe('examples in a prompt, of all classes together; those of pretraining as long as there are no others'),
 };
 
 const chatOptionsSchema = z.strictObject(chatOptionsShape);

@@ -9,7 +9,7 @@ import type { ChatTask } from './chat-task.ts';
 import type { ChatOptions } from './options.ts';
 import { PredictionTally } from './prediction-tally.ts';
 import { type ItemQuestion, predictions, wellFormedAnswer } from './predictions.ts';
-import { type ChatExample, type ChatTuning, createInContextTuning, noTuning } from './tuning.ts';
+import { type ChatExample, type InContextTuning, inContextTuning } from './tuning.ts';
 
 export interface ChatSettings<Options> {
   readonly options: Options;
@@ -32,7 +32,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   const { name, asker, classes, version, promptVersion, limits } = task;
   const { samples, smoothing, failuresAtMost, unreadableAtMost } = options;
   const endpoint = checkEndpoint({ options, task: name });
-  const tuning = options.tuning === 'none' ? noTuning : createInContextTuning({ shown: options.examplesShown });
+  const tuning = inContextTuning({ shown: options.examplesShown });
   const model = modelOptionsOf(endpoint);
   const learn = (examples: readonly Example<Item>[]) => examples.map((example) => chatExample(task, example));
   return {
@@ -74,7 +74,7 @@ function modelOptionsOf(endpoint: Endpoint): Record<string, unknown> {
 
 function questionOf<Item extends { readonly threadId: string }>(
   item: Item,
-  { task, endpoint, tuning }: { task: ChatTask<Item>; endpoint: Endpoint; tuning: ChatTuning },
+  { task, endpoint, tuning }: { task: ChatTask<Item>; endpoint: Endpoint; tuning: InContextTuning },
 ): ItemQuestion {
   const { threadId } = item;
   const examples = tuning.examplesFor({ threadId, subject: subjectHash(task, item) });

@@ -11,17 +11,6 @@ const chatExampleSchema = z.strictObject({
 });
 export type ChatExample = z.infer<typeof chatExampleSchema>;
 
-/** A way to learn from examples. */
-export interface ChatTuning {
-  /** Solved examples before the question about an item. None may repeat what the item's own label is. */
-  examplesFor(item: { readonly threadId: string; readonly subject: string }): readonly ChatExample[];
-  pretrain(examples: readonly ChatExample[]): void;
-  tune(examples: readonly ChatExample[]): void;
-  /** The state as plain JSON. */
-  state(): unknown;
-  restore(state: unknown): void;
-}
-
 const stateSchema = z.strictObject({
   tuning: z.literal('in-context'),
   pretrained: z.array(chatExampleSchema),
@@ -29,28 +18,32 @@ const stateSchema = z.strictObject({
 });
 
 /** Tunes by showing examples before the question; those of pretraining while there are no others. */
-export function createInContextTuning({ shown }: { shown: number }): ChatTuning {
+export function inContextTuning({ shown }: { shown: number }) {
   let pretrained: readonly ChatExample[] = [];
   let tuned: readonly ChatExample[] = [];
   return {
-    examplesFor({ threadId, subject }) {
+    /** Solved examples before the question about an item. None may repeat what the item's own label is. */
+    examplesFor({ threadId, subject }: { threadId: string; subject: string }): readonly ChatExample[] {
       const chosen = chooseExamples({ examples: tuned, shown, threadId, subject });
       return chosen.length > 0 ? chosen : chooseExamples({ examples: pretrained, shown, threadId, subject });
     },
-    pretrain(examples) {
+    pretrain(examples: readonly ChatExample[]): void {
       pretrained = showableExamples({ examples, shown });
       tuned = [];
     },
-    tune(examples) {
+    tune(examples: readonly ChatExample[]): void {
       tuned = showableExamples({ examples, shown });
     },
+    /** The state as plain JSON. */
     state: () => ({ tuning: 'in-context', pretrained, tuned }),
-    restore(state) {
+    restore(state: unknown): void {
       const wrong = 'this is not the state of a chat model with in-context tuning';
       ({ pretrained, tuned } = checked(stateSchema, state, wrong));
     },
   };
 }
+
+export type InContextTuning = ReturnType<typeof inContextTuning>;
 
 /**
  * The examples that can ever be shown, in order: whichever thread's examples are left out later, `chooseExamples`
@@ -98,12 +91,3 @@ export function chooseExamples(options: {
     .slice(0, shown)
     .map(({ example }) => example);
 }
-
-/** Learns nothing. */
-export const noTuning: ChatTuning = {
-  examplesFor: () => [],
-  pretrain: () => {},
-  tune: () => {},
-  state: () => null,
-  restore: () => {},
-};

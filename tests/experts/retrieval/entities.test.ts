@@ -14,9 +14,7 @@ import {
 import { patternEntities } from '../../../experts/retrieval/pattern-entities.ts';
 import type { RoleModel } from '../../../experts/retrieval/shared-questions.ts';
 import { aggregateTokens, type ClassifiedToken } from '../../../experts/retrieval/token-classifier.ts';
-import { writeThreads } from '../../../src/data/thread-file.ts';
 import { writeModel } from '../../src/text/tiny-model.ts';
-import { threadOf } from '../threads.ts';
 import { askAnew } from './ask-anew.ts';
 import { tinyTokenClassifierFiles } from './tiny-token-classifier.ts';
 
@@ -199,7 +197,7 @@ describe('a token classifier', () => {
 });
 
 describe('words by tf-idf', () => {
-  const found = async (text: string, more: { maxTerms?: number; corpus?: string } = {}) =>
+  const found = async (text: string, more: { maxTerms?: number } = {}) =>
     (await (await create({ method: 'tf-idf', ...more })).recognize(text, askAnew)).map((each) => each.text);
 
   it('are the frequent ones that few sentences hold, wherever they stand, without function words and links', async () => {
@@ -209,32 +207,6 @@ describe('words by tf-idf', () => {
     expect(await found(text, { maxTerms: 2 })).toEqual(['dam', 'flood', 'flood', 'dam']);
     expect(await found(text, { maxTerms: 1 })).toEqual(['flood', 'flood']);
     expect(await found('They did!')).toEqual([]);
-  });
-
-  it('are rare in a corpus, which is known by what it holds', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'earshot-corpus-'));
-    const write = async (name: string, claims: readonly string[]) => {
-      const path = join(root, name);
-      await writeThreads(
-        path,
-        claims.map((claim, index) => threadOf({ id: `${index}`, texts: [claim, 'Merkel'] })),
-      );
-      return path;
-    };
-    try {
-      const corpus = await write('a.jsonl', ['Police arrest man', 'police shoot man', 'Police deny']);
-      expect(await found('Police arrest Merkel', { maxTerms: 1, corpus })).toEqual(['Merkel']);
-      expect(await found('Police arrest Merkel', { maxTerms: 2, corpus })).toEqual(['arrest', 'Merkel']);
-      const optionsOf = async (path: string) => (await create({ method: 'tf-idf', corpus: path })).options;
-      const moved = await write('b.jsonl', ['Police deny', 'police shoot man', 'Police arrest man']);
-      const other = await write('c.jsonl', ['Police deny']);
-      expect(await optionsOf(moved)).toEqual(await optionsOf(corpus));
-      expect(await optionsOf(other)).not.toEqual(await optionsOf(corpus));
-      expect(JSON.stringify(await optionsOf(corpus))).not.toContain(root);
-      await expect(create({ method: 'tf-idf', corpus: join(root, 'no.jsonl') })).rejects.toThrow('there is no ');
-    } finally {
-      await rm(root, { recursive: true });
-    }
   });
 });
 

@@ -82,11 +82,6 @@ describe('in-context tuning', () => {
     await model.tune([]);
     await model.predict([reply('newer')]);
     expect(shown(server)).toEqual(['p → Question']);
-    const untuned = stanceModel({ server, options: { tuning: 'none' } });
-    await untuned.pretrain([stanceExample('p', 2)]);
-    await untuned.tune([stanceExample('p', 2)]);
-    await untuned.predict([reply('new')]);
-    expect(shown(server)).toEqual([]);
   });
 
   it('asks anew after other examples, and not after the same', async () => {

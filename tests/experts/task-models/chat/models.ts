@@ -2,11 +2,7 @@ import type { AskOnce } from '../../../../experts/asking/ask-once.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
 import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
 import type { PredictionTally } from '../../../../experts/task-models/chat/prediction-tally.ts';
-import {
-  type ChatStanceOptions,
-  chatStanceOptionsSchema,
-  createChatStanceModel,
-} from '../../../../experts/task-models/chat/stance.ts';
+import { chatStanceOptionsSchema, createChatStanceModel } from '../../../../experts/task-models/chat/stance.ts';
 import { chatVeracityOptionsSchema, createChatVeracityModel } from '../../../../experts/task-models/chat/veracity.ts';
 import type { Example, StanceItem, VeracityItem } from '../../../../experts/task-models/task-model.ts';
 import { quickService } from '../../llm/service.ts';
@@ -37,8 +33,6 @@ export function veracityModel(settings: Settings) {
   const { options, ...rest } = filled(settings);
   return createChatVeracityModel({ options: chatVeracityOptionsSchema.parse(options), ...rest });
 }
-
-export type TuningName = ChatStanceOptions['tuning'];
 
 export function reply(post: string, threadId = 'dam', claim = 'The dam broke'): StanceItem {
   return { threadId, claim, post };
