@@ -22,7 +22,13 @@ interface SharedAnswer<T> {
 /** Asks a question with an answer in plain JSON, once for all callers with the same question. */
 export type AskShared = <T>(
   question: SharedQuestion<T>,
-  ask: () => Promise<{ readonly value: T; readonly answers?: readonly ChatAnswer[] }>,
+  ask: () => Promise<{
+    readonly value: T;
+    readonly answers?: readonly ChatAnswer[];
+    /** The label and the explanation of the annotation, for people. */
+    readonly label?: string;
+    readonly explanation?: string;
+  }>,
 ) => Promise<SharedAnswer<T>>;
 
 /** Asks shared questions as parts of one judgement. */
@@ -36,14 +42,14 @@ export function sharedAsker(options: {
   const { askPart, place, counts } = options;
   return async ({ schema, ...question }, ask) => {
     const { transcript, usage } = await askPart({ ...question, ...place }, counts, async () => {
-      const { value, answers = [] } = await ask();
+      const { value, answers = [], label = null, explanation = '' } = await ask();
       const transcript = [{ role: question.detector, text: JSON.stringify(value) }];
-      return { label: null, explanation: '', transcript, answers };
+      return { label, explanation, transcript, answers };
     });
     const parsed = schema.safeParse(jsonOrUndefined(transcript[0]?.text ?? ''));
     if (parsed.success) return { value: parsed.data, usage };
     throw new InputError(
-      `the annotation store holds a damaged answer of ${question.detector} for thread ${place.threadId}; restore the store ` +
+      `the annotation store holds a damaged answer of ${question.detector} for post ${place.prefixLength} of thread ${place.threadId}; restore the store ` +
         `from an export or a copy (${z.prettifyError(parsed.error).replace(/\s+/g, ' ')})`,
     );
   };

@@ -1,14 +1,13 @@
 import { z } from 'zod';
-import { InputError } from '../../../src/errors.ts';
-import { jsonOrUndefined } from '../../../src/json.ts';
-import type { AskOnce, Question } from '../../asking/ask-once.ts';
-import { type AskPart, partAsker } from '../../asking/parts.ts';
+import type { AskOnce } from '../../asking/ask-once.ts';
+import { partAsker } from '../../asking/parts.ts';
 import { chatJson } from '../../llm/answers/ask-with-repair.ts';
 import { askVerdict } from '../../llm/answers/verdict.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { quotedEvidence } from '../../llm/prompt-text.ts';
+import { sharedAsker } from '../../retrieval/shared-questions.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import type { JudgementSession } from '../session.ts';
 
@@ -43,91 +42,71 @@ interface Settings {
 
 /** Scores how far a comment supports the claim, in [−1, 1]; null if no score could be read after one repair. */
 export function createCommentScorer({ prompts, service, endpoint, askOnce }: Settings) {
-  const askReadable = readablePart(askOnce);
+  const askPart = partAsker(askOnce);
   return async (question: { claim: string; comment: Comment; threadId: string; session: JudgementSession }) => {
     const { claim, comment, threadId, session } = question;
-    const judgement = await askReadable({
-      part: {
-        detector: 's2mad/comment-score',
-        version: '1',
-        options: { promptVersion: prompts.version, neutralComments, scorer: answerRelevantOptions(endpoint) },
-        input: [claim, comment.text],
-        threadId,
-        prefixLength: comment.index + 1,
-      },
-      session,
-      async ask() {
-        const { value, answers } = await chatJson({
-          service,
-          endpoint,
-          messages: [
-            {
-              role: 'user',
-              content: prompts.render('score', {
-                claim: quotedEvidence('Claim', [claim]),
-                comment: quotedEvidence('Comment', [comment.text]),
-                neutralScale: prompts.render('scale-oppose'),
-              }),
-            },
-          ],
-          schema: scoreSchema,
-          schemaName: 'comment_score',
-          dryRunValue: { reason: 'It says so.', score: comment.index % 2 === 0 ? 0.5 : -0.5 },
-        });
-        const label = value.score > 0 ? 'support' : value.score < 0 ? 'oppose' : 'none';
-        const transcript = [{ role: 'scorer', text: JSON.stringify(value) }];
-        return { label, explanation: value.reason, transcript, answers };
-      },
+    const askShared = sharedAsker({ askPart, place: { threadId, prefixLength: comment.index + 1 }, counts: session });
+    const part = {
+      detector: 's2mad/comment-score',
+      version: '1',
+      options: { promptVersion: prompts.version, neutralComments, scorer: answerRelevantOptions(endpoint) },
+      input: [claim, comment.text],
+      schema: scoreSchema,
+    };
+    const content = prompts.render('score', {
+      claim: quotedEvidence('Claim', [claim]),
+      comment: quotedEvidence('Comment', [comment.text]),
+      neutralScale: prompts.render('scale-oppose'),
     });
-    if (judgement === null) return null;
-    const stored = scoreSchema.safeParse(jsonOrUndefined(judgement.transcript[0]?.text ?? ''));
-    if (stored.success) return { score: stored.data.score, usage: judgement.usage };
-    throw new InputError(
-      `the annotation store holds a damaged score for post ${comment.index + 1} of thread ${threadId}; restore the store ` +
-        'from an export or a copy',
-    );
+    const scored = askShared(part, async () => {
+      const { value, answers } = await chatJson({
+        service,
+        endpoint,
+        messages: [{ role: 'user', content }],
+        schema: scoreSchema,
+        schemaName: 'comment_score',
+        dryRunValue: { reason: 'It says so.', score: comment.index % 2 === 0 ? 0.5 : -0.5 },
+      });
+      const label = value.score > 0 ? 'support' : value.score < 0 ? 'oppose' : 'none';
+      return { value, answers, label, explanation: value.reason };
+    });
+    return orNull(scored, session);
   };
 }
 
 /** Whether a claim is only an opinion (§3.3): yes or no; null if the answer could not be read after one repair. */
 export function createSubjectivityClassifier({ prompts, service, endpoint, askOnce }: Settings) {
-  const askReadable = readablePart(askOnce);
+  const askPart = partAsker(askOnce);
   return (question: { claim: string; threadId: string; session: JudgementSession }) => {
     const { claim, threadId, session } = question;
-    return askReadable({
-      part: {
-        detector: 's2mad/claim-subjectivity',
-        // 2: endpoints that take JSON schemas are sent Yes and No as an enum.
-        version: '2',
-        options: { promptVersion: prompts.version, classifier: answerRelevantOptions(endpoint) },
-        input: claim,
-        threadId,
-        prefixLength: 1,
-      },
-      session,
-      async ask() {
-        const content = prompts.render('subjectivity', { claim: quotedEvidence('Claim', [claim]) });
-        const { label, answers } = await askVerdict({
-          service,
-          request: { endpoint, messages: [{ role: 'user', content }], dryRunText: 'No' },
-          words: { yes: ['Yes'], no: ['No'] },
-          reasons: false,
-        });
-        const transcript = answers.map(({ text }) => ({ role: 'classifier', text }));
-        return { label, explanation: '', transcript, answers };
-      },
+    const part = {
+      detector: 's2mad/claim-subjectivity',
+      // 2: endpoints that take JSON schemas are sent Yes and No as an enum.
+      version: '2',
+      options: { promptVersion: prompts.version, classifier: answerRelevantOptions(endpoint) },
+      input: claim,
+      threadId,
+      prefixLength: 1,
+    };
+    const judged = askPart(part, session, async () => {
+      const content = prompts.render('subjectivity', { claim: quotedEvidence('Claim', [claim]) });
+      const { label, answers } = await askVerdict({
+        service,
+        request: { endpoint, messages: [{ role: 'user', content }], dryRunText: 'No' },
+        words: { yes: ['Yes'], no: ['No'] },
+        reasons: false,
+      });
+      const transcript = answers.map(({ text }) => ({ role: 'classifier', text }));
+      return { label, explanation: '', transcript, answers };
     });
+    return orNull(judged, session);
   };
 }
 
-/** Asks a part that a judgement can do without: null if the answer could not be read. */
-function readablePart(askOnce: AskOnce | undefined) {
-  const askPart = partAsker(askOnce);
-  return async (question: { part: Question; session: JudgementSession; ask: Parameters<AskPart>[2] }) => {
-    const { part, session, ask } = question;
-    const judgement = await orUnreadable(askPart(part, session, ask));
-    if (!(judgement instanceof MalformedAnswerError)) return judgement;
-    session.unreadableParts++;
-    return null;
-  };
+/** The answer to a part that a judgement can do without: null if it could not be read. */
+async function orNull<T>(asked: Promise<T>, session: JudgementSession): Promise<T | null> {
+  const answer = await orUnreadable(asked);
+  if (!(answer instanceof MalformedAnswerError)) return answer;
+  session.unreadableParts++;
+  return null;
 }

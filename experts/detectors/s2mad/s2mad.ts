@@ -222,7 +222,7 @@ async function sidesOf(
   const scored = await Promise.all(
     comments.map((comment) => scoreOf({ claim: claim.text, comment, threadId, session })),
   );
-  const scores = scored.map((each) => each?.score ?? null);
+  const scores = scored.map((each) => each?.value.score ?? null);
   const lines = comments.map(({ index }) => `${index + 1}: ${scores[index - 1] ?? 'unreadable'}`);
   const usages = scored.flatMap((each) => each?.usage ?? []);
   const scorer = { role: 'scorer', text: lines.join('\n'), endpoint: endpoints.scorer, usages };

@@ -1,5 +1,4 @@
 import { sha256OfText } from '../../../src/content-hash.ts';
-import { InputError } from '../../../src/errors.ts';
 import type { AskOnce } from '../../asking/ask-once.ts';
 import { checkSamples, endpointOf } from '../../detectors/models-by-role.ts';
 import type { ChatService } from '../../llm/chat.ts';
@@ -92,10 +91,7 @@ function chatExample<Item extends { readonly threadId: string }>(
   task: ChatTask<Item>,
   { item, label, explanation }: Example<Item>,
 ): ChatExample {
-  const { name, classes } = task;
-  if (classes[label] === undefined)
-    throw new InputError(`an example of the ${name} model has label ${label}; it has ${classes.length} classes`);
-  const answer = wellFormedAnswer(task, { label: classes[label], explanation });
+  const answer = wellFormedAnswer(task, { label: task.classes[label], explanation });
   return {
     threadId: item.threadId,
     subject: subjectHash(task, item),

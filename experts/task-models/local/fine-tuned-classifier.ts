@@ -47,7 +47,7 @@ export type FineTunedClassifierOptions = z.infer<ReturnType<typeof fineTunedClas
 /** Rows with their labels. Rows of one thread are held out together. */
 interface LabelledReplies {
   readonly features: SparseMatrix;
-  /** Class indices, checked by `checkedLabels`. */
+  /** Class indices. */
   readonly labels: readonly number[];
   readonly threadIds: readonly string[];
 }
@@ -86,16 +86,6 @@ export function fineTunedClassifier(setup: {
       if (folds === 1) return 0;
       const isKnown = tuned.threadIds.has(threadId) || pretrained.threadIds.has(threadId);
       return isKnown ? 1 + holdOutFold({ threadId, folds }) : 0;
-    },
-    /** @throws InputError for a label that is not a class */
-    checkedLabels(examples: readonly { readonly label: number }[]): number[] {
-      const last = classCount - 1;
-      for (const [index, { label }] of examples.entries())
-        if (!Number.isInteger(label) || label < 0 || label > last)
-          throw new InputError(
-            `example ${index} has the class ${label}; give the index of one of the ${last + 1} classes, 0 to ${last}`,
-          );
-      return examples.map(({ label }) => label);
     },
     async pretrain(rows: LabelledReplies): Promise<void> {
       // Labels of other data may lack some classes (favor and against have no query). The loss leaves these out;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { checked } from '../../../src/checked.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
 import { cueReaders } from './cues.ts';
@@ -35,8 +34,7 @@ export function createLocalStanceModel(setup: {
   options?: z.input<typeof localStanceOptionsSchema>;
   encoder: Encoder;
 }): TaskModel<StanceItem> {
-  const wrong = 'the options of the local stance model are wrong';
-  const options = checked(localStanceOptionsSchema, setup.options ?? {}, wrong);
+  const options = localStanceOptionsSchema.parse(setup.options ?? {});
   const { claimOverlap, replyFeatures } = options;
   const cues = cueReaders[options.cues];
   const read = replyReader();

@@ -96,7 +96,7 @@ export function textClassifier<Item extends { readonly threadId: string }>(
   const classifier = fineTunedClassifier({ prior, classCount, options: options.classifier });
   const score = itemScorer(setup, { reader, columns, wordCount: options.explanationWords });
   const labelledRows = async (examples: readonly Example<Item>[]) => ({
-    labels: classifier.checkedLabels(examples),
+    labels: examples.map(({ label }) => label),
     features: await rowsOf(
       examples.map(({ item }) => item),
       { of: setup, reader, columns },

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { checked } from '../../../src/checked.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
 import { fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
@@ -32,8 +31,7 @@ export function createLocalVeracityModel(setup: {
   options?: z.input<typeof localVeracityOptionsSchema>;
   encoder: Encoder;
 }): TaskModel<VeracityItem> {
-  const wrong = 'the options of the local veracity model are wrong';
-  const options = checked(localVeracityOptionsSchema, setup.options ?? {}, wrong);
+  const options = localVeracityOptionsSchema.parse(setup.options ?? {});
   const { claimWeight, postWeight, postCountWeight } = options;
   const count = stanceClasses.length;
   return textClassifier<VeracityItem>({
