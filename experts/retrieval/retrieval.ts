@@ -98,7 +98,7 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
   const encoder = await createEncoder(options.encoder);
   const usesKeywords = use.wikipedia || query === 'entities';
   const recognizer = usesKeywords ? await createEntityRecognizer({ options: options.entities, model }) : null;
-  const liveWeb = createWebSearch({ options: options.webSearch, context, env });
+  const liveWeb = createWebSearch({ options: options.webSearch, context });
   const liveWikipedia = createWikipedia({ options: options.wikipedia, encoder, context });
   const web = dryRun ? dryRunWebSearch(liveWeb.options, dryRun) : liveWeb;
   const wikipedia = dryRun ? dryRunWikipedia(liveWikipedia.options) : liveWikipedia;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { type Environment, secretIn } from '../llm/secrets.ts';
+import { secretIn } from '../llm/secrets.ts';
 import { type Evidence, htmlText } from './evidence.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
 import type { AskShared } from './shared-questions.ts';
@@ -95,16 +95,15 @@ type Result = z.output<typeof resultSchema>;
 export function createWebSearch(settings: {
   options: z.output<typeof webSearchSchema>;
   context: FetchContext;
-  env: Environment;
 }): WebSearch {
-  const { options, context, env } = settings;
+  const { options, context } = settings;
   const { baseURL, apiKeyEnv, timeoutMs, ...relevant } = options;
   const { excludedFactChecks, excludedNews } = options;
   // Encyclopedias, too: Wikipedia is queried separately.
   const excludedDomains = dealtFrom([excludedFactChecks, encyclopediaDomains, excludedNews]);
 
   const fetchResults = (parameters: Record<string, string>): Promise<Result[]> => {
-    const secret = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env });
+    const secret = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env: context.env });
     if (apiKeyEnv !== null && secret === null)
       throw new InputError(
         `web search needs a key in the environment variable ${apiKeyEnv}, which is not set; ` +

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { CallFailure, type CallFailureKind, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/cost-of.ts';
-import { reportedUsage } from './reported-usage.ts';
 import { maxTokensOf } from './request-form.ts';
 import { completionJson, isStream } from './response-json.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
@@ -48,6 +47,26 @@ const sourceSchema = z.object({
   model: z.string().nullish().catch(null),
   system_fingerprint: z.string().nullish().catch(null),
 });
+const countable = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^\s*\d+(?:\.\d+)?\s*$/)
+    .transform(Number),
+]);
+/** No request takes a billion tokens: a larger count is an error of the endpoint and ignored. */
+const count = countable.pipe(z.number().nonnegative().max(1e9)).transform(Math.ceil).nullish().catch(null);
+const usageSchema = z.object({
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: z.object({ cached_tokens: count }).nullish().catch(null),
+  // DeepSeek's name for cached input tokens.
+  prompt_cache_hit_tokens: count,
+  // OpenRouter and LiteLLM: the cost of the request in US dollars.
+  cost: countable.pipe(z.number().nonnegative().max(1e6)).nullish().catch(null),
+});
+const withUsageSchema = z.object({ usage: usageSchema });
 const errorSchema = z.union([
   z.object({ message: z.string(), code: z.union([z.string(), z.number()]).nullish() }),
   z.string().transform((message) => ({ message, code: null })),
@@ -97,6 +116,20 @@ function tokensIn(options: {
     tokens: { inputTokens, cachedInputTokens, outputTokens },
     isEstimated: inputTokens > inputReported || outputTokens > outputReported,
     reportedCost: rest.cost,
+  };
+}
+
+/** The endpoint's counts of a request's tokens, 0 if it reports none, and its price; null if it reports none. */
+export function reportedUsage(json: unknown) {
+  const usage = withUsageSchema.safeParse(json).data?.usage;
+  const inputTokens = usage?.prompt_tokens ?? 0;
+  // Google and xAI count the thinking, which costs as much as the answer, in the total only.
+  const beside = inputTokens > 0 ? (usage?.total_tokens ?? 0) - inputTokens : 0;
+  return {
+    inputTokens,
+    cachedInputTokens: usage?.prompt_tokens_details?.cached_tokens ?? usage?.prompt_cache_hit_tokens ?? 0,
+    outputTokens: Math.max(usage?.completion_tokens ?? 0, beside),
+    cost: usage?.cost ?? null,
   };
 }
 

@@ -19,7 +19,7 @@ const KEY = 'secret-key';
 async function setUp(answer: Parameters<typeof startService>[0], more: object = {}) {
   const service = await startService(answer);
   const options = webSearchSchema.parse({ baseURL: `${service.origin}/res/v1/`, ...more });
-  const search = createWebSearch({ options, context, env: { BRAVE_API_KEY: KEY } });
+  const search = createWebSearch({ options, context: { ...context, env: { BRAVE_API_KEY: KEY } } });
   const find = (cutoff = '2018-02-28') =>
     search.search({ ask: { keywords: ['Foxx', 'Holmes'] }, cutoff, askShared: askAnew });
   return { service, search, find };
@@ -168,11 +168,11 @@ describe('web search', () => {
   it('says which variable to set when there is no key', async () => {
     const service = await startService(() => webResults());
     const options = webSearchSchema.parse({ baseURL: service.origin });
-    const search = createWebSearch({ options, context, env: {} });
+    const search = createWebSearch({ options, context: { ...context, env: {} } });
     const found = search.search({ ask: { sentence: 'x' }, cutoff: '2018-02-28', askShared: askAnew });
     await expect(found).rejects.toThrow(InputError);
     await expect(found).rejects.toThrow('BRAVE_API_KEY, which is not set');
-    const open = createWebSearch({ options: { ...options, apiKeyEnv: null }, context, env: {} });
+    const open = createWebSearch({ options: { ...options, apiKeyEnv: null }, context: { ...context, env: {} } });
     await open.search({ ask: { sentence: 'x "y"' }, cutoff: '2018-02-28', askShared: askAnew });
     expect(service.requests[0].headers).not.toHaveProperty('x-subscription-token');
     expect(service.requests[0].query.q).toMatch(/^x y -site:/);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { reportedUsage } from '../../../../experts/llm/answers/reported-usage.ts';
+import { reportedUsage } from '../../../../experts/llm/answers/completion.ts';
 
 const nothing = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, cost: null };
 
