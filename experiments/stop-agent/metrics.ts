@@ -1,3 +1,4 @@
+import { InputError } from '../../src/errors.ts';
 import { classificationScores, macroF1 } from '../../src/metrics/classification.ts';
 import { earlyRate, meanDelay, mostCommonStopShare } from '../../src/metrics/earliness.ts';
 import {
@@ -149,10 +150,21 @@ export function stopScoring(task: ScoredStops, metrics = stopMetrics): Scoring<D
   };
 }
 
+/** @throws InputError for a decision that its thread or the labels do not allow, which other programs may pass */
 export function stopColumns(
   decisions: readonly Decision[],
   { labels, costs = null, alerts = [] }: ScoredStops,
 ): DecisionColumns {
+  const refused = decisions.find(
+    ({ gold, predicted, postsUsed, posts }) =>
+      labels[gold] === undefined ||
+      (predicted !== -1 && labels[predicted] === undefined) ||
+      !(postsUsed >= 1 && postsUsed <= posts),
+  );
+  if (refused !== undefined)
+    throw new InputError(
+      `thread ${refused.threadId} cannot be scored: gold must be 0 to ${labels.length - 1}, predicted the same or −1, and postsUsed 1 to ${refused.posts}, its posts; found gold ${refused.gold}, predicted ${refused.predicted}, postsUsed ${refused.postsUsed}`,
+    );
   const isAlert = (label: number) => alerts.includes(labels[label]);
   const wrong = costs === null ? [] : wrongCosts(costs, labels);
   return {

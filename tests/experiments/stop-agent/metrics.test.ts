@@ -50,6 +50,16 @@ describe('the metrics of decisions', () => {
     expect(intervals.queriesPerThread[1]).toBeGreaterThan(2.5);
   });
 
+  it.each([
+    [{ gold: 2 }, 'found gold 2, predicted 0, postsUsed 1'],
+    [{ predicted: -2 }, 'predicted the same or −1'],
+    [{ postsUsed: 5 }, 'postsUsed 1 to 4, its posts; found gold 0, predicted 0, postsUsed 5'],
+    [{ postsUsed: 0 }, 'thread t cannot be scored: gold must be 0 to 1'],
+  ])('are refused for a decision that its thread or the labels do not allow: %j', (values, problem) => {
+    const refused = { ...system('one'), decisions: [...decisions, decision(values)] };
+    expect(() => scoreSystem(refused, { labels })).toThrow(problem);
+  });
+
   it('have intervals where they are asked for, around the value', () => {
     const scores = scoreSystem(system('one'), { labels, resample: { seed: 1, resamples: 100 } });
     expect(Object.keys(scores.intervals)).toEqual(['macroF1', 'er', 'queriesPerThread']);
