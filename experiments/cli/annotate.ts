@@ -6,23 +6,12 @@ import { InputError } from '../../src/errors.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
 import { amount, type OptionsOf, optionValue, positiveInteger, refuseOptions } from './option-values.ts';
-import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './shared-options.ts';
+import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, ofModels, unreadableOptions } from './shared-options.ts';
 import { hasScreen, Interrupted, printResult, type Terminal } from './terminal.ts';
 
 interface AnnotateCommandOptions extends Flags {
   terminal: Terminal;
 }
-
-const ofModels = [
-  'dryRun',
-  'batch',
-  'retryUnreadable',
-  'maxUnreadable',
-  'budgetRequests',
-  'budgetTokens',
-  'budgetMoney',
-  'maxWait',
-] as const;
 
 export function annotateCommand(terminal: Terminal) {
   return annotateOptions().action(async (threads, flags) => {
@@ -181,7 +170,7 @@ function refuseModelOptions(options: Flags): void {
   const local = `${options.detector} is a local detector, which costs nothing`;
   refuseOptions(
     options,
-    ofModels,
+    ['dryRun', 'batch', ...ofModels],
     `is for language models, and ${local}; leave it out, or give a detector file (.yaml)`,
   );
 }

@@ -7,7 +7,7 @@ import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
 import { collect, commandLineOf, list, type OptionsOf, optionValue, positiveInteger, seed } from './option-values.ts';
-import { budgetOf, budgetOptions, maxWaitOption, unreadableOptions } from './shared-options.ts';
+import { budgetOf, budgetOptions, maxWaitOption, ofModels, unreadableOptions } from './shared-options.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function detectCommand(terminal: Terminal) {
@@ -23,17 +23,8 @@ function detectOptions() {
     .option('--detector <file...>', 'detector file (.yaml) or saved local detector (.json); several side by side')
     .addOption(
       new Option('--train', 'test the local detector on these labels, by cross-validation').conflicts([
-        'detector',
-        'store',
-        'csv',
-        'at',
-        'budgetRequests',
-        'budgetTokens',
-        'budgetMoney',
-        'maxWait',
-        'concurrency',
-        'retryUnreadable',
-        'maxUnreadable',
+        ...['detector', 'store', 'csv', 'at', 'concurrency'],
+        ...ofModels,
       ]),
     )
     .addOption(

@@ -45,6 +45,12 @@ export const unreadableOptions = {
   ).argParser(share),
 };
 
+/** Options of language models, which a local detector would ignore. */
+export const ofModels = [
+  ...(['budgetRequests', 'budgetTokens', 'budgetMoney', 'maxWait'] as const),
+  ...(['retryUnreadable', 'maxUnreadable'] as const),
+] as const;
+
 /** Limits from the options; the detector file sets the others. */
 export function budgetOf({ budgetRequests, budgetTokens, budgetMoney }: BudgetFlags): Partial<BudgetLimits> {
   return {
