@@ -21,13 +21,13 @@ export function collapseInWords(
   { name, share }: SystemScores['mostCommonStop'],
   { experiment: { agent }, stopsAtFirstPost: { conservative = 0 } }: TrialResult,
 ): string {
-  const { collapsed, waits } = advices[agent.algorithm];
+  const { collapsed = '', waits = waitingIsRight } = advices[agent.algorithm] ?? {};
   const demonstrated =
     name === 'post 1' && imitatesExperts(agent)
       ? `${percent(conservative)} of the conservative demonstrations stop at the first post, too. `
       : '';
   const advice = name.startsWith(lastPost) ? waits : `${demonstrated}${collapsed}`;
-  return `collapsed to a fixed rule (${percent(share)} stop at ${name}). ${advice}`;
+  return `collapsed to a fixed rule (${percent(share)} stop at ${name}). ${advice}`.trimEnd();
 }
 
 const waitingIsRight = 'Where all posts are far better than any prefix, waiting is right.';
@@ -38,8 +38,8 @@ const imitating = {
     'Raise agent.imitation.beta, the weight of the early-action expert, or set agent.algorithm: exact-policy-gradient.',
 };
 
-/** Only options that an algorithm reads. */
-const advices: Readonly<Record<Algorithm, { readonly collapsed: string; readonly waits: string }>> = {
+/** Only options that an algorithm reads; a new algorithm has none yet. */
+const advices: { readonly [Name in Algorithm]?: { readonly collapsed: string; readonly waits: string } } = {
   imitation: imitating,
   'behavior-cloning': imitating,
   'exact-policy-gradient': {
