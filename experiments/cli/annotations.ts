@@ -36,9 +36,8 @@ Examples:
     .addCommand(importCommand(terminal));
 }
 
-/** Opening a store creates it, which would hide a mistyped path. */
 function ofStore(name: string, description: string) {
-  return new Command(name).description(description).argument('<store>', 'annotation store', existingPath);
+  return new Command(name).description(description).argument('<store>', 'annotation store');
 }
 
 function statsCommand(terminal: Terminal) {
@@ -48,7 +47,7 @@ function statsCommand(terminal: Terminal) {
   )
     .option('--json', 'print the counts as JSON')
     .action(async (path, { json }) => {
-      const stats = await withStore(path, (store) => store.stats());
+      const stats = await withStore(existingPath(path), (store) => store.stats());
       printResult(terminal, { json, value: { store: path, ...stats }, text: statsTable(path, stats) });
     });
 }
@@ -67,7 +66,7 @@ function listCommand(terminal: Terminal) {
       // One row more than is shown, to know whether there are more.
       const rows =
         wrong === undefined
-          ? await withStore(path, (store) => store.list({ ...filter, limit: limit + 1 }))
+          ? await withStore(existingPath(path), (store) => store.list({ ...filter, limit: limit + 1 }))
           : await wrongRows(path, { filter, wrong, terminal });
       const shown = rows.slice(0, limit);
       printResult(terminal, { json, value: shown, text: listTable(shown) });
@@ -85,7 +84,9 @@ async function wrongRows(
     import('../../src/data/thread-file.ts'),
   ]);
   const threads = await loadThreads(labelled, {});
-  const { wrong, compared } = await withStore(path, (store) => wrongAnnotations(store, { threads, filter }));
+  const { wrong, compared } = await withStore(existingPath(path), (store) =>
+    wrongAnnotations(store, { threads, filter }),
+  );
   if (compared === 0)
     throw new InputError(
       `${path} holds no judgement of a thread that has a label in ${labelled}; give the labelled threads that were judged`,
@@ -100,7 +101,7 @@ function unreadableCommand(terminal: Terminal) {
     .option('--forget', 'forget them, so that the next run queries again')
     .option('--json', 'print the rows as JSON')
     .action(async (path, { detector, forget = false, json }) => {
-      const rows = await withStore(path, (store) => {
+      const rows = await withStore(existingPath(path), (store) => {
         const listed = store.unreadable.list().filter((row) => detector === undefined || row.detector === detector);
         if (forget) store.unreadable.forget(listed.map(({ key }) => key));
         return listed;
@@ -120,7 +121,7 @@ function showCommand(terminal: Terminal) {
     .option('--raw', 'print each answer as it came over the wire, too')
     .option('--json', 'print the whole row, and the answers that it was made of, as JSON')
     .action(async (path, name, { detector, raw, json }) => {
-      const { row, responses } = await withStore(path, (store) => {
+      const { row, responses } = await withStore(existingPath(path), (store) => {
         const row = annotationNamed({ store, name, detector });
         return { row, responses: store.responses.of([row.key]) };
       });
@@ -133,7 +134,7 @@ function exportCommand(terminal: Terminal) {
     .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--json', 'print the count as JSON')
     .action(async (path, file, { json }) => {
-      const exported = await withStore(path, (store) => store.export(file));
+      const exported = await withStore(existingPath(path), (store) => store.export(file));
       const value = { store: path, file, exported };
       printResult(terminal, { json, value, text: `${exported} annotations: ${file}\n` });
     });
@@ -143,10 +144,11 @@ function importCommand(terminal: Terminal) {
   return new Command('import')
     .description('Add the annotations of an exported file; a question that the store has an answer to keeps it.')
     .argument('<store>', 'annotation store; made when absent')
-    .argument('<file>', 'file that annotations export wrote', existingPath)
+    .argument('<file>', 'file that annotations export wrote')
     .option('--json', 'print the counts as JSON')
     .action(async (path, file, { json }) => {
-      const { read, added } = await withStore(path, (store) => store.import(file));
+      const exported = existingPath(file);
+      const { read, added } = await withStore(path, (store) => store.import(exported));
       const text = `${read} annotations read, ${added} of them new: ${path}\n`;
       printResult(terminal, { json, value: { store: path, file, read, added }, text });
     });

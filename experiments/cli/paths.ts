@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs';
 import { InputError } from '../../src/errors.ts';
 import { missingPath } from '../../src/missing-path.ts';
 
-/** Parses the path of something that is there. @throws InputError with paths like it */
+/**
+ * The path, of something that is there. Opening a store, for one, would create it and hide a mistyped path.
+ * @throws InputError with paths like it
+ */
 export function existingPath(path: string): string {
   if (!existsSync(path)) throw new InputError(missingPath(path));
   return path;

@@ -20,7 +20,7 @@ import { commandLineOf } from './option-values.ts';
 import { notesTo } from './progress.ts';
 import { maxWaitMsOf } from './shared-options.ts';
 import { Interrupted, printResult, proseWidth, type Terminal } from './terminal.ts';
-import type { TrialOptions } from './train.ts';
+import type { TrialOptions } from './train-options.ts';
 import { trialsProgress } from './trials-progress.ts';
 
 interface Training extends TrialOptions {

@@ -45,6 +45,10 @@ export async function loadAllThreads(data: SelectorExperiment['data'], onNote?: 
   const { train, tests, stancePretraining, planted } = data;
   const load = (path: string) => loadSelectorThreads(path, { data, onNote });
   if (train === null) {
+    if (data.heldOutEvents.length > 0)
+      throw new InputError(
+        `data.heldOutEvents (${String(data.heldOutEvents)}) are given without data.train, and planted threads are of no event; name the threads, or hold none out`,
+      );
     const made = plantedStances(planted);
     return {
       train: byId(made.train),

@@ -130,11 +130,6 @@ export const selectorExperimentSchema = z
       context.addIssue({ code: 'custom', path: ['data', key], message });
     if (train === null && Object.keys(tests).length > 0)
       problem('tests', 'given without data.train; name the threads to train on, too, or neither for planted ones');
-    if (train === null && heldOutEvents.length > 0)
-      problem(
-        'heldOutEvents',
-        'given without data.train, and planted threads are of no event; name the threads, or hold none out',
-      );
     if (protocol === 'ids' && heldOutEvents.length > 0)
       problem('heldOutEvents', 'this needs data.protocol: events, and it is ids; remove one of them');
   })

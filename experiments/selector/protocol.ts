@@ -126,10 +126,6 @@ export function eventFolds(
   { developmentEvents }: { developmentEvents: readonly string[] },
 ): EventFold[] {
   const trained = [...new Set(train.flatMap(({ event }) => event ?? []))].sort();
-  if (trained.length < 2)
-    throw new InputError(
-      `data.heldOutEvents: each holds one event out at a time, and the training threads are of ${trained.length === 0 ? 'no event' : `one event, ${trained[0]}`}; give threads of several events, or name tests`,
-    );
   const development = new Set(developmentEvents);
   const elsewhere = new Set(tests.flatMap(({ threads }) => threads.flatMap(({ event }) => event ?? [])));
   const others = [...elsewhere].filter((event) => !trained.includes(event) && !development.has(event)).sort();
@@ -139,9 +135,9 @@ export function eventFolds(
       .map((event) => ({ name: event.replaceAll(/[^\p{L}\p{N}._-]+/gu, '-'), events: [event] })),
     ...(others.length === 0 ? [] : [{ name: otherEvents, events: others }]),
   ];
-  if (folds.length === 0)
+  if (trained.length < 2 || folds.length === 0)
     throw new InputError(
-      `data.heldOutEvents: each holds out every event but data.developmentEvents, and those are all (${trained.join(', ')}); take one out`,
+      `data.heldOutEvents: each holds out every event but data.developmentEvents and trains on the others; the training threads are of ${['no event', `one event, ${trained[0]}`][trained.length] ?? `development events alone (${trained.join(', ')})`}; give threads of several events, name tests, or take an event out of data.developmentEvents`,
     );
   return folds;
 }

@@ -45,7 +45,7 @@ describe('an experiment of a selector that is wrong', () => {
     expect(wrong).toMatch(/ {2}selector\.learningRate: .* \(found -1\)/);
     expect(wrong).toMatch(/ {2}veracityModel(\.name)?: /);
     await expect(trainHere(tinyFolder({ data: { heldOutEvents: ['fire'] } }))).rejects.toThrow(
-      'data.heldOutEvents: given without data.train, and planted threads are of no event',
+      'data.heldOutEvents (fire) are given without data.train, and planted threads are of no event',
     );
     await expect(trainHere(tinyFolder({ kind: 'selecter' }))).rejects.toThrow(
       'tiny.yaml: kind is "selecter"; it must be stop-agent (the default), selector or detectors',

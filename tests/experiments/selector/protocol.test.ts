@@ -104,7 +104,7 @@ describe('eventFolds', () => {
       'are of one event, fire',
     );
     expect(() => eventFolds({ train, tests: [] }, { developmentEvents: ['fire', 'flood', 'New York'] })).toThrow(
-      'those are all',
+      'are of development events alone (New York, fire, flood); give threads of several events',
     );
   });
 });
