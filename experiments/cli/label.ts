@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Command, Option } from '@commander-js/extra-typings';
 import { counted } from '../../src/counted.ts';
+import { mostClasses } from '../../src/data/classes-of-labels.ts';
 import { isFairTest } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
@@ -10,7 +11,7 @@ import { fewestLabelled } from '../init/found-threads.ts';
 import type { LabelFormat } from '../labelling/label-elsewhere.ts';
 import type { Labelling } from '../labelling/labelling.ts';
 import { wrapped } from '../report/terminal-text.ts';
-import { list, type OptionsOf, optionValue, port, positiveInteger, seed } from './option-values.ts';
+import { type OptionsOf, optionValue, port, positiveInteger, seed } from './option-values.ts';
 import { answeringWords, answerLinesOption } from './shared-options.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
@@ -25,7 +26,11 @@ function labelOptions() {
     .description('Label threads on a page of this machine: some at random, and those that a detector is least sure of.')
     .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
     .requiredOption('--label <name>', 'the label that is given, such as outcome; or rumor, veracity, rumor-veracity')
-    .option('--classes <names>', 'its classes with commas between them, in the order of the keys; the first time', list)
+    .option(
+      '--classes <names>',
+      'its classes with commas between them, in the order of the keys; the first time',
+      classNames,
+    )
     .option(
       '--annotator <name>',
       'who labels; several people may label one file at once, each by a name',
@@ -74,26 +79,42 @@ Examples:
 
 const annotator = optionValue((name) => (name.trim() === '' ? null : name), 'It must be the name of whoever labels.');
 
+const classNames = optionValue((text) => {
+  const names = text.split(',').map((name) => name.trim());
+  const areValid = names.every((name) => name !== '') && new Set(names).size === names.length;
+  return areValid && names.length >= 2 && names.length <= mostClasses ? names : null;
+}, `A label has 2 to ${mostClasses} different classes, such as resolved,escalated.`);
+
 async function labelThreads(path: string, options: LabelOptions): Promise<void> {
-  const { terminal, label, classes, annotator, strategy } = options;
+  const { terminal, label, classes, annotator, strategy, annotations, next, seed } = options;
   const { stderr } = terminal;
   const formats: readonly LabelFormat[] = ['csv', 'labelStudio', 'argilla', 'doccano'];
   const targets = formats.flatMap((format) => present([options[format]]).map((file) => ({ format, file })));
-  if (targets.length !== (options.next === undefined ? 0 : 1))
+  if (targets.length !== (next === undefined ? 0 : 1))
     throw new InputError(
       '--next takes the file to write to, and such a file takes --next: give both, such as --next 50 --csv next.csv',
     );
-  const { labelPaths, openLabelling } = await import('../labelling/labelling.ts');
-  const paths = labelPaths(path, label);
+  const { openLabelling } = await import('../labelling/labelling.ts');
+  // Both files also follow from the name of the labelled one.
+  const stem = path.replace(/(\.labelled)?\.jsonl(\.gz)?$/i, '');
+  const { labels = `${stem}.${label}.labels.jsonl`, out = `${stem}.labelled.jsonl` } = options;
   const onNote = (line: string) => void stderr.write(`${line}\n`);
   const threads = await loadThreads(path, { skipInvalid: options.skipInvalid, onSkipped: onNote });
-  const { labels = paths.labels, out = paths.out, seed, annotations } = options;
-  const optional = { ...(classes !== undefined && { classes }), ...(annotations !== undefined && { annotations }) };
-  const labelling = openLabelling(threads, { label, labels, seed, ...optional });
+  const labelling = openLabelling(threads, { label, labels, seed, classes, annotations });
   if (options.answerLines === true) return answerLines(labelling, terminal);
-  if (options.next !== undefined || options.read !== undefined)
-    await labelElsewhere(labelling, { ...options, to: targets[0] });
-  else {
+  const [isRandom, now] = [strategy === 'random', () => new Date()];
+  if (next !== undefined || options.read !== undefined) {
+    const { readLabels, writeNext } = await import('../labelling/label-elsewhere.ts');
+    if (options.read !== undefined) {
+      const added = await readLabels(options.read, { labelling, annotator, now });
+      onNote(`${options.read}: ${counted(added, 'label')} read`);
+    }
+    for (const { format, file } of targets) {
+      const written = await writeNext(file, { labelling, count: next ?? 0, isRandom, format });
+      const how = format === 'csv' ? 'fill in the column class, then' : 'label them there, export them, then';
+      onNote(`${file}: ${counted(written, 'thread')} to label; ${how} give --read`);
+    }
+  } else {
     const [{ serveLabels }, { lineProcess }] = await Promise.all([
       import('../labelling/label-server.ts'),
       import('../run/line-processes.ts'),
@@ -101,15 +122,9 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
     const ending = terminal.interruptSignal('writing the labels');
     // A training takes seconds, in which this process would show nothing.
     const learner = lineProcess(answeringWords(terminal));
-    const server = await serveLabels(labelling, {
-      annotator,
-      port: options.port,
-      isRandom: strategy === 'random',
-      learn: async () => JSON.parse(await learner.ask('')),
-      now: () => new Date(),
-      onNote,
-    });
-    stderr.write(`earshot: label at ${server.address} as ${annotator}; Ctrl-C ends it, and every answer is saved\n`);
+    const learn = async () => JSON.parse(await learner.ask(''));
+    const server = await serveLabels(labelling, { annotator, port: options.port, isRandom, learn, now, onNote });
+    onNote(`earshot: label at ${server.address} as ${annotator}; Ctrl-C ends it, and every answer is saved`);
     if (!ending.aborted) await new Promise((resolve) => ending.addEventListener('abort', resolve, { once: true }));
     await server.stop();
     learner.end().catch(() => {});
@@ -120,23 +135,6 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
 /** Answers each line of standard input with a training. */
 async function answerLines(labelling: Labelling, { stdin, stdout }: Terminal): Promise<void> {
   for await (const _ of createInterface({ input: stdin })) stdout.write(`${JSON.stringify(await labelling.learn())}\n`);
-}
-
-async function labelElsewhere(
-  labelling: Labelling,
-  options: LabelOptions & { to: { format: LabelFormat; file: string } | undefined },
-): Promise<void> {
-  const { annotator, strategy, next, to, read, terminal } = options;
-  const { readLabels, writeNext } = await import('../labelling/label-elsewhere.ts');
-  if (read !== undefined) {
-    const added = await readLabels(read, { labelling, annotator, now: () => new Date() });
-    terminal.stderr.write(`${read}: ${counted(added, 'label')} read\n`);
-  }
-  if (next === undefined || to === undefined) return;
-  const { format, file } = to;
-  const written = await writeNext(file, { labelling, count: next, isRandom: strategy === 'random', format });
-  const how = format === 'csv' ? 'fill in the column class, then' : 'label them there, export them, then';
-  terminal.stderr.write(`${file}: ${counted(written, 'thread')} to label; ${how} give --read\n`);
 }
 
 /** Writes the labelled threads and prints the next command. */

@@ -18,6 +18,8 @@ import { missingPath } from '../../src/missing-path.ts';
  */
 
 export const randomStart = 30;
+/** Labels before the first training, and between two. */
+export const firstLearning = 20;
 export const learnEvery = 10;
 /** Places in every ten labels whose thread is drawn at random. */
 const randomPlaces = [0, 3, 5, 8];
@@ -30,8 +32,6 @@ const mostRanked = 100;
 export interface Choice {
   readonly thread: string;
   readonly chosen: 'random' | 'margin';
-  /** Probability of this thread in its draw; 1 for the smallest margin. */
-  readonly chance: number;
 }
 
 /** Ids in random order by hash, so that later threads take places between the others. */
@@ -56,8 +56,7 @@ export function nextChoice(options: {
   const isOpen = new Set(open);
   const isRandom = answered < randomStart || randomPlaces.includes(answered % 10);
   const least = isRandom ? undefined : ranking.find((id) => isOpen.has(id));
-  if (least === undefined) return { thread: open[0], chosen: 'random', chance: 1 / open.length };
-  return { thread: least, chosen: 'margin', chance: 1 };
+  return least === undefined ? { thread: open[0], chosen: 'random' } : { thread: least, chosen: 'margin' };
 }
 
 /**
@@ -70,7 +69,7 @@ export function nextChoice(options: {
 export async function leastSure(
   threads: readonly Thread[],
   detector: { judge: (prefix: Prefix) => Promise<Pick<Judgement, 'label' | 'probabilities'> | undefined> },
-): Promise<{ ranking: string[]; labels: Record<string, string> }> {
+): Promise<{ ranking: string[]; labels: Map<string, string> }> {
   const judged: { thread: Thread; label: string; margin: number }[] = [];
   for (const thread of threads) {
     const judgement = await detector.judge(prefixOf(thread, Math.min(thread.posts.length, mostPosts)));
@@ -87,7 +86,7 @@ export async function leastSure(
     if (!repeated.has(first)) repeated.add(second);
   return {
     ranking: nearest.flatMap(({ id }, place) => (repeated.has(place) ? [] : [id])).slice(0, mostRanked),
-    labels: Object.fromEntries(judged.map(({ thread, label }) => [thread.id, label])),
+    labels: new Map(judged.map(({ thread, label }) => [thread.id, label])),
   };
 }
 

@@ -1,10 +1,12 @@
-import { closeSync, fsyncSync, openSync, readFileSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { mostClasses } from '../../src/data/classes-of-labels.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { groupBy } from '../../src/data/group-by.ts';
+import { InputError, onDisk } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import { cohensKappa } from '../../src/metrics/classification.ts';
 
 /*
  * Labels as people gave them: a file of JSON Lines that only grows. Its first line says which label it holds, each other line is one
@@ -16,123 +18,124 @@ const headSchema = z.strictObject({
   classes: z.array(z.string().min(1)).min(2).max(mostClasses),
   seed: z.int().describe('of the order by chance'),
 });
-export type LabelHead = z.infer<typeof headSchema>;
 
-const recordSchema = z.strictObject({
+const recordSchema = z.object({
   kind: z.enum(['shown', 'label', 'cannot-tell', 'skip', 'undo']),
   thread: z.string(),
   class: z.string().nullable().default(null).describe('of a label'),
   annotator: z.string().min(1),
   time: z.iso.datetime(),
-  chosen: z
-    .enum(['random', 'margin', 'again'])
-    .describe('how the thread was chosen; again: to see whether people agree'),
-  chance: z.number().describe('of this thread in the draw that chose it'),
+  chosen: z.enum(['random', 'margin', 'again']).describe('how the thread was chosen; again: it was answered before'),
 });
 export type LabelRecord = z.infer<typeof recordSchema>;
 
-export interface LabelFile extends LabelHead {
-  readonly path: string;
-  /** All records so far, including those of other processes. */
-  records(): readonly LabelRecord[];
-  /** Appends a record and flushes it, unless it only says which thread is shown. */
-  append(record: LabelRecord): void;
-}
+type LabelStart = { label: string; classes?: readonly string[]; seed: number };
 
 /**
- * Opens or creates a label file.
- * @param expected its content, if known
- * @throws InputError for another label or other classes, or a new file without classes
+ * Opens a label file, or begins one.
+ * @throws InputError for a file of another label or other classes, or a new file without classes
  */
-export function openLabelFile(path: string, expected: Partial<LabelHead>): LabelFile {
-  const head = headOf(path) ?? newHead(path, expected);
-  for (const key of ['label', 'classes'] as const)
-    if (expected[key] !== undefined && String(expected[key]) !== String(head[key]))
-      throw new InputError(
-        `${path} holds labels of ${head.label} with the classes ${head.classes.join(', ')}, and ${key} is to be ${String(expected[key])}; give another file with --labels`,
-      );
-  let read: { size: number; records: readonly LabelRecord[] } = { size: -1, records: [] };
+export function openLabelFile(path: string, start: LabelStart) {
+  if (!existsSync(path)) beginFile(path, start);
+  const [first] = linesOf(path);
+  const head = headSchema.safeParse(jsonOrUndefined(first)).data;
+  const { label, classes = head?.classes ?? [] } = start;
+  if (head?.label !== label || String(head.classes) !== String(classes))
+    throw new InputError(
+      `${path} begins with ${first.slice(0, 200)}, which is not the head of labels of ${[label, ...classes].join(', ')}; give the file that \`earshot label\` wrote for them, or another name with --labels`,
+    );
+  let read: { size: number; answers: Answers } | null = null;
   return {
     ...head,
-    path,
-    records() {
+    /** The answers so far, including those of other processes. */
+    answers(): Answers {
       const { size } = statSync(path);
-      if (size !== read.size) read = { size, records: recordsOf(path, head) };
-      return read.records;
+      if (size !== read?.size) read = { size, answers: answersOf(recordsOf(path, head.classes)) };
+      return read.answers;
     },
-    append: (record) => appendLine(path, record, { isSynced: record.kind !== 'shown' }),
+    /** Appends a record and flushes it, unless it only says which thread is shown. */
+    append: (record: LabelRecord) =>
+      onDisk(`write a label to ${path}`, () => {
+        // A crash may have cut off the line before.
+        const lineEnd = readFileSync(path, 'utf8').endsWith('\n') ? '' : '\n';
+        appendFileSync(path, `${lineEnd}${JSON.stringify(record)}\n`, { flush: record.kind !== 'shown' });
+      }),
   };
 }
 
-function headOf(path: string): LabelHead | null {
-  const [first] = linesOf(path);
-  if (first === undefined) return null;
-  const parsed = headSchema.safeParse(jsonOrUndefined(first));
-  if (parsed.success) return parsed.data;
-  throw new InputError(
-    `${path}:1 does not say which label the file holds; give the file that \`earshot label\` wrote, or another name with --labels`,
-  );
-}
+export type LabelFile = ReturnType<typeof openLabelFile>;
 
-function newHead(path: string, { label, classes, seed = 1 }: Partial<LabelHead>): LabelHead {
-  if (label === undefined || classes === undefined)
+function beginFile(path: string, { label, classes, seed }: LabelStart): void {
+  if (classes === undefined)
     throw new InputError(
       `no thread has a label called ${JSON.stringify(label)}, so its classes are not known; give them, such as --classes resolved,escalated`,
     );
-  const checked = headSchema.safeParse({ label, classes, seed });
-  if (!checked.success || new Set(classes).size < classes.length)
-    throw new InputError(
-      `the classes ${classes.join(', ')} cannot be labelled: a label has 2 to ${mostClasses} different ones; correct --classes`,
-    );
   makeFolder(dirname(path));
-  try {
-    writeFileSync(path, `${JSON.stringify(checked.data)}\n`, { flag: 'wx', flush: true });
-  } catch (error) {
-    // Another process has begun it.
-    const head = error instanceof Error && 'code' in error && error.code === 'EEXIST' ? headOf(path) : null;
-    if (head !== null) return head;
-    throw diskError(error, { what: `write the labels ${path}` });
-  }
-  return checked.data;
+  // Of two processes that begin it at once, the first line counts.
+  onDisk(`write the labels ${path}`, () =>
+    appendFileSync(path, `${JSON.stringify({ label, classes, seed })}\n`, { flush: true }),
+  );
 }
 
 function linesOf(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8').split('\n');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw diskError(error, { what: `read the labels ${path}` });
-  }
+  return onDisk(`read the labels ${path}`, () => readFileSync(path, 'utf8').split('\n'));
 }
 
-function recordsOf(path: string, { classes }: LabelHead): LabelRecord[] {
-  const [, ...lines] = linesOf(path);
-  return lines.flatMap((line, index) => {
+function recordsOf(path: string, classes: readonly string[]): LabelRecord[] {
+  const schema = recordSchema.refine(({ kind, class: label }) => kind !== 'label' || classes.includes(label ?? ''));
+  return linesOf(path).flatMap((line, index) => {
     const value = jsonOrUndefined(line);
     // A crash cut it off, and nobody was told that it is there.
     if (value === undefined) return [];
-    const parsed = recordSchema.safeParse(value);
-    const isOfClasses = parsed.data?.kind !== 'label' || classes.includes(parsed.data.class ?? '');
-    if (parsed.success && isOfClasses) return [parsed.data];
+    const record = schema.safeParse(value);
+    if (record.success) return [record.data];
+    if (headSchema.safeParse(value).success) return [];
     throw new InputError(
-      `${path}:${index + 2} is no label of ${classes.join(', ')}: ${line.slice(0, 200)}. Correct the line, or remove it`,
+      `${path}:${index + 1} is no label of ${classes.join(', ')}: ${line.slice(0, 200)}. Correct the line, or remove it`,
     );
   });
 }
 
-function appendLine(path: string, record: LabelRecord, { isSynced }: { isSynced: boolean }): void {
-  try {
-    const file = openSync(path, 'a+');
-    try {
-      const { size } = statSync(path);
-      const last = Buffer.alloc(1);
-      if (size > 0) readSync(file, last, 0, 1, size - 1);
-      writeSync(file, `${last.toString() === '\n' ? '' : '\n'}${JSON.stringify(record)}\n`);
-      if (isSynced) fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-  } catch (error) {
-    throw diskError(error, { what: `write a label to ${path}` });
+export type Answers = ReturnType<typeof answersOf>;
+
+function answersOf(records: readonly LabelRecord[]) {
+  /** Labels, "can't tell" answers and skips that were not taken back, the oldest first. */
+  const standing: LabelRecord[] = [];
+  /** The unanswered thread of each annotator, in the order of the file. */
+  const shownTo = new Map<string, LabelRecord>();
+  for (const record of records) {
+    const { kind, thread, annotator } = record;
+    const isShown = kind === 'shown' || kind === 'undo';
+    if (kind === 'undo') {
+      const place = standing.findLastIndex((other) => other.thread === thread && other.annotator === annotator);
+      if (place >= 0) standing.splice(place, 1);
+    } else if (!isShown) standing.push(record);
+    if (isShown || shownTo.get(annotator)?.thread === thread) shownTo.delete(annotator);
+    if (isShown) shownTo.set(annotator, record);
   }
+  const all = standing.filter(({ kind }) => kind !== 'skip');
+  return {
+    /** All threads of the file, also those whose answers were taken back. */
+    threads: new Set(records.map(({ thread }) => thread)),
+    standing,
+    shownTo,
+    /** Labels and "can't tell" answers, the oldest first. */
+    all,
+    /** The last answer of each thread: its class, or null for "can't tell". */
+    classOf: new Map(all.map((record) => [record.thread, record.class])),
+  };
+}
+
+/** The last answer or skip of an annotator, for an undo. */
+export function lastOf(annotator: string, { standing }: Answers): LabelRecord | null {
+  return standing.findLast((record) => record.annotator === annotator) ?? null;
+}
+
+/** Cohen's kappa of the first two labels of a thread, over threads with two. */
+export function agreement({ all }: Answers): { threads: number; kappa: number | null } {
+  const byThread = groupBy(all, ({ thread }) => thread).values();
+  const pairs = Array.from(byThread, (records) => records.flatMap((record) => record.class ?? []))
+    .filter(({ length }) => length >= 2)
+    .map(([first, second]) => [first, second] as const);
+  return { threads: pairs.length, kappa: cohensKappa(pairs) };
 }

@@ -1,26 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { counted, grouped } from '../../src/counted.ts';
+import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { type Chart, dots, draw, figure, quantity, silent } from '../report/page/chart.ts';
 import { html, type Markup, trusted } from '../report/page/html.ts';
-import { percent, signed } from '../report/shown-numbers.ts';
-import type { LabelRecord } from './label-file.ts';
+import { percent } from '../report/shown-numbers.ts';
+import { firstLearning, learnEvery } from './choose.ts';
+import { type Answers, agreement, lastOf } from './label-file.ts';
 import type { Learnt } from './labelling.ts';
 
 export interface LabelPage {
-  readonly label: string;
-  readonly classes: readonly string[];
+  readonly task: Task;
   readonly annotator: string;
   /** Null after the last thread. */
-  readonly shown: { readonly thread: Thread; readonly record: LabelRecord } | null;
-  /** The last answer of this annotator; null before the first. */
-  readonly last: string | null;
-  readonly counts: readonly { readonly name: string; readonly count: number }[];
+  readonly thread: Thread | null;
+  readonly answers: Answers;
+  /** The number of unanswered threads. */
   readonly open: number;
-  readonly agreement: { readonly threads: number; readonly kappa: number | null };
   readonly history: readonly Learnt[];
   readonly isLearning: boolean;
-  readonly curve: Markup | null;
   /** Permits the page's script. */
   readonly nonce: string;
 }
@@ -36,6 +33,11 @@ kbd { margin-right: 0.4rem; padding: 0 0.35rem; border: 1px solid var(--line); b
 .labelling [role="status"]:empty { display: none; }
 @media (max-width: 60rem) { .labelling { grid-template-columns: minmax(0, 1fr); } }
 `;
+
+/** The last trainings are enough to see whether more labels bring anything. */
+const shownTrainings = 10;
+
+const wordsOf: Readonly<Record<string, string>> = { 'cannot-tell': 'can’t tell', skip: 'passed over' };
 
 /** Keys press the buttons of forms, so the page works without a script, too. */
 const script = `
@@ -55,9 +57,9 @@ addEventListener('pageshow', () => { document.body.dataset.sent = 'false'; });
 
 /** The page for one thread. It loads no resource and sends answers by forms. */
 export function labelPage(page: LabelPage): string {
-  const { label, annotator, shown, last, open, nonce } = page;
-  const answered = page.counts.reduce((sum, { count }) => sum + count, 0);
-  const title = `Label ${label}`;
+  const { task, annotator, thread, answers, open, nonce } = page;
+  const title = `Label ${task.name}`;
+  const last = lastOf(annotator, answers);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -65,7 +67,7 @@ export function labelPage(page: LabelPage): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
-<title>${shown === null ? title : `${shown.thread.id} · ${title}`}</title>
+<title>${thread === null ? title : `${thread.id} · ${title}`}</title>
 <style>
 ${trusted(readFileSync(new URL('../report/page/page.css', import.meta.url), 'utf8') + style)}</style>
 </head>
@@ -73,13 +75,13 @@ ${trusted(readFileSync(new URL('../report/page/page.css', import.meta.url), 'utf
 <a class="skip" href="#answers">Skip to the answers</a>
 <header>
 <h1>${title}</h1>
-<p class="quiet">${annotator} · ${grouped(answered)} answered, ${grouped(open)} left</p>
+<p class="quiet">${annotator} · ${grouped(answers.classOf.size)} answered, ${grouped(open)} left</p>
 </header>
 <main class="labelling">
 <section class="first" aria-label="Thread">
-<p role="status">${last ?? ''}</p>
-${shown === null ? html`<p class="conclusion">No thread is left for you. Stop the program with Ctrl-C; it prints what to do next.</p>` : threadMarkup(shown.thread)}
-<div class="answers" id="answers">${answersMarkup(page)}</div>
+<p role="status">${last === null ? '' : `Saved: ${last.thread} · ${last.class ?? wordsOf[last.kind]}`}</p>
+${thread === null ? html`<p class="conclusion">No thread is left for you. Stop the program with Ctrl-C; it prints what to do next.</p>` : threadMarkup(thread)}
+<div class="answers" id="answers">${answersMarkup(page, { hasLast: last !== null })}</div>
 </section>
 <aside aria-label="Progress">${progressMarkup(page)}</aside>
 </main>
@@ -102,67 +104,37 @@ function shownTime(time: string): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-function answersMarkup({ classes, shown, last }: LabelPage): Markup {
-  const button = (value: string, key: string, text: string, kind = '') =>
+function answersMarkup({ task, thread }: LabelPage, { hasLast }: { hasLast: boolean }): Markup {
+  const button = (value: string, key: string, text: string, kind = 'other') =>
     html`<button class="more ${kind}" name="answer" value="${value}" data-key="${key}">${key === '' ? null : html`<kbd>${key}</kbd>`}<bdi>${text}</bdi></button>`;
-  const thread =
-    shown === null ? null : html`<input type="hidden" name="thread" value="${encodeURIComponent(shown.thread.id)}">`;
-  const answers =
-    shown === null
-      ? []
-      : [
-          ...classes.map((name, index) => button(`class-${index + 1}`, index < 9 ? String(index + 1) : '', name)),
-          button('cannot-tell', 't', 'can’t tell', 'other'),
-          button('skip', 's', 'skip', 'other'),
-        ];
-  return html`<form method="post">${thread}${answers}${last === null ? null : button('undo', 'u', 'undo', 'other')}</form>`;
+  const ofThread =
+    thread === null
+      ? null
+      : html`<input type="hidden" name="thread" value="${encodeURIComponent(thread.id)}">
+${task.labels.map((name, index) => button(`class-${index + 1}`, index < 9 ? String(index + 1) : '', name, ''))}
+${button('cannot-tell', 't', 'can’t tell')}${button('skip', 's', 'skip')}`;
+  return html`<form method="post">${ofThread}${hasLast ? button('undo', 'u', 'undo') : null}</form>`;
 }
 
-function progressMarkup({ counts, agreement, history, isLearning, curve }: LabelPage): Markup {
-  const rows = counts.map(
-    ({ name, count }) => html`<tr><th scope="row">${name}</th><td class="number">${count}</td></tr>`,
-  );
-  const learnt = history.at(-1);
-  return html`<table><caption>Answers</caption><tbody>${rows}</tbody></table>
-${agreement.kappa === null ? null : html`<p>${counted(agreement.threads, 'answer')} to a thread that was labelled before; Cohen’s kappa is ${agreement.kappa.toFixed(2)}.</p>`}
+function progressMarkup({ task, answers, history, isLearning }: LabelPage): Markup {
+  const classes = [...answers.classOf.values()];
+  const row = (heading: string | number, ...cells: (string | number)[]) =>
+    html`<tr><th scope="row">${heading}</th>${cells.map((cell) => html`<td class="number">${cell}</td>`)}</tr>`;
+  const countOf = (label: string | null) => classes.filter((each) => each === label).length;
+  const { threads, kappa } = agreement(answers);
+  const learnt = history
+    .slice(-shownTrainings)
+    .map(({ labels, tested, macroF1, changed }) =>
+      row(labels, tested, macroF1?.toFixed(3) ?? '–', changed === null ? '–' : percent(changed)),
+    );
+  return html`<table><caption>Answers</caption><tbody>${task.labels.map((name) => row(name, countOf(name)))}${row('can’t tell', countOf(null))}</tbody></table>
+${kappa === null ? null : html`<p>${counted(threads, 'answer')} to a thread that was labelled before; Cohen’s kappa is ${kappa.toFixed(2)}.</p>`}
 <h2>What the labels teach</h2>
-<p>${learnt === undefined ? 'A detector learns from the labels once there are two of two classes, and then every ten.' : scoreInWords(learnt)}</p>
-${history.length < 2 ? null : html`<p>${changeInWords(history.slice(-2))}</p>`}
-${isLearning ? html`<p class="quiet">The detector is learning; go on.</p>` : null}
-${curve}`;
+${
+  learnt.length === 0
+    ? html`<p>A detector learns from the first ${firstLearning} labels, and then every ${learnEvery}.</p>`
+    : html`<table><thead><tr><th scope="col">labels</th><th scope="col">tested</th><th scope="col">macro-F1</th><th scope="col">changed</th></tr></thead><tbody>${learnt}</tbody></table>
+<p>Macro-F1 after all posts is cross-validated over the tested labels, which were drawn at random and had no part in the choice. It moves by chance while they are few. Changed is the share of the unlabelled threads with another prediction than before.</p>`
 }
-
-function scoreInWords({ macroF1, labels, tested }: Learnt): string {
-  const drawn = `Of the ${labels} labels, ${tested} test: those that were drawn at random and had no part in the choice`;
-  if (macroF1 === null) return `${drawn}: too few for a score so far.`;
-  return `Macro-F1 after all posts is ${macroF1.toFixed(3)} with ${labels} labels, cross-validated. ${drawn}. All train.`;
-}
-
-function changeInWords([before, last]: readonly Learnt[]): string {
-  const { threads, of } = last.changed;
-  const share = of === 0 ? '' : `the predictions of ${percent(threads / of)} of the unlabelled threads`;
-  const score =
-    before.macroF1 === null || last.macroF1 === null ? '' : `macro-F1 by ${signed(last.macroF1 - before.macroF1, 3)}`;
-  const changes = [share, score].filter((text) => text !== '').join(', and ');
-  return changes === '' ? '' : `The last ${last.labels - before.labels} labels changed ${changes}.`;
-}
-
-/** The chart of scores; null before the second score. */
-export async function scoreCurve(history: readonly Learnt[]): Promise<Markup | null> {
-  const values = history.flatMap(({ labels, macroF1 }) =>
-    macroF1 === null ? [] : [{ labels, macroF1, details: `${labels} labels\nmacro-F1 ${macroF1.toFixed(3)}` }],
-  );
-  if (values.length < 2) return null;
-  const place = {
-    x: quantity('labels', { title: 'labels', scale: { zero: false }, axis: { tickCount: 5, format: 'd' } }),
-    y: quantity('macroF1', { title: 'macro-F1', scale: { zero: false }, axis: { tickCount: 5, format: '.2f' } }),
-  };
-  const chart: Chart = {
-    name: 'labels',
-    title: 'Macro-F1 by labels',
-    label: `Cross-validated macro-F1, ${values.map(({ labels, macroF1 }) => `${macroF1.toFixed(2)} with ${labels} labels`).join(', ')}.`,
-    caption: 'It moves by chance while few labels test. Where it no longer rises, more labels bring little.',
-    spec: { data: { values }, layer: [silent('line', place), dots(place, {})] },
-  };
-  return figure(await draw(chart));
+${isLearning ? html`<p class="quiet">The detector is learning; go on.</p>` : null}`;
 }

@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { InputError } from '../../src/errors.ts';
+import { present } from '../../src/present.ts';
 import { listenError, namesThisMachine } from '../serve/access.ts';
-import { learnEvery } from './choose.ts';
-import type { LabelRecord } from './label-file.ts';
-import { labelPage, scoreCurve } from './label-page.ts';
+import { firstLearning, learnEvery } from './choose.ts';
+import { labelPage } from './label-page.ts';
 import type { Labelling, Learnt } from './labelling.ts';
-import { type Answer, agreement, answersOf, labelSession, lastOf } from './session.ts';
+import { type Answer, labelSession } from './session.ts';
 
 const mostBodyBytes = 64 * 1024;
-/** Labels before the first training. */
-const firstLearning = 20;
 
 /**
  * Serves the page on this machine.
@@ -33,54 +31,32 @@ export async function serveLabels(
   const session = labelSession({ file, order, annotator, now });
   const token = randomBytes(16).toString('hex');
   const history: Learnt[] = [];
-  let curve: Awaited<ReturnType<typeof scoreCurve>> = null;
-  let learning: Promise<void> | null = null;
+  let isLearning = false;
   let learntFrom = 0;
   let isStopped = false;
 
-  const labels = () => [...answersOf(file.records()).classOf.values()].filter((label) => label !== null).length;
-  const learnWhenDue = () => {
-    const count = labels();
-    if (learning !== null || count < firstLearning || count - learntFrom < learnEvery) return;
-    learntFrom = count;
-    learning = (async () => {
-      const learnt = await options.learn();
-      if (learnt === null) return;
-      curve = await scoreCurve([...history, learnt]);
-      history.push(learnt);
-    })()
-      .catch((error: unknown) => {
-        if (!isStopped) onNote(`the detector did not learn: ${error instanceof Error ? error.message : error}`);
-      })
-      .finally(() => {
-        learning = null;
-      });
+  const learnWhenDue = async (): Promise<void> => {
+    if (isLearning) return;
+    isLearning = true;
+    try {
+      const labels = [...file.answers().classOf.values()].filter((label) => label !== null).length;
+      if (labels >= firstLearning && labels - learntFrom >= learnEvery) {
+        learntFrom = labels;
+        history.push(...present([await options.learn()]));
+      }
+    } catch (error) {
+      if (!isStopped) onNote(`the detector did not learn: ${error instanceof Error ? error.message : error}`);
+    }
+    isLearning = false;
   };
 
   const page = (nonce: string): string => {
-    learnWhenDue();
-    const record = session.current(isRandom ? [] : (history.at(-1)?.ranking ?? []));
-    const answers = answersOf(file.records());
-    const classes = [...answers.classOf.values()];
-    const thread = threads.get(record?.thread ?? '');
-    const last = lastOf(annotator, answers);
-    return labelPage({
-      label: task.name,
-      classes: task.labels,
-      annotator,
-      shown: record === null || thread === undefined ? null : { thread, record },
-      last: last === null ? null : inWords(last),
-      counts: [
-        ...task.labels.map((name) => ({ name, count: classes.filter((label) => label === name).length })),
-        { name: 'can’t tell', count: classes.filter((label) => label === null).length },
-      ],
-      open: order.filter((id) => !answers.classOf.has(id)).length,
-      agreement: agreement(answers),
-      history,
-      isLearning: learning !== null,
-      curve,
-      nonce,
-    });
+    void learnWhenDue();
+    const shown = session.current(isRandom ? [] : (history.at(-1)?.ranking ?? []));
+    const answers = file.answers();
+    const open = order.filter((id) => !answers.classOf.has(id)).length;
+    const thread = threads.get(shown?.thread ?? '') ?? null;
+    return labelPage({ task, annotator, thread, answers, open, history, isLearning, nonce });
   };
 
   const take = (form: URLSearchParams): void => {
@@ -132,7 +108,7 @@ export async function serveLabels(
   }).catch((error: unknown) => {
     throw listenError(error, { host: '127.0.0.1', port });
   });
-  learnWhenDue();
+  void learnWhenDue();
   const bound = server.address();
   return {
     /** The URL with the token of the page. */
@@ -149,11 +125,6 @@ function answerOf(value: string, classes: readonly string[]): Answer | null {
   if (value === 'cannot-tell' || value === 'skip') return { kind: value };
   const place = classes.findIndex((_, index) => value === `class-${index + 1}`);
   return place < 0 ? null : { kind: 'label', class: classes[place] };
-}
-
-function inWords({ kind, thread, class: label }: LabelRecord): string {
-  const answer = kind === 'skip' ? 'passed over' : kind === 'cannot-tell' ? 'can’t tell' : (label ?? '');
-  return `Saved: ${thread} · ${answer}`;
 }
 
 /** The fields of a form; null if it is too long. */

@@ -3,18 +3,12 @@ import { trainLocalDetector } from '../../experts/detectors/local/train-local-de
 import { countByLabel, fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
 import { tasksOf } from '../../src/data/classes-of-labels.ts';
 import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
-import { isFairTest, type Thread } from '../../src/data/thread.ts';
+import { isFairTest, type Thread, veracities } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
+import { InputError } from '../../src/errors.ts';
 import { crossValidate } from '../judging/cross-validate.ts';
 import { chanceOrder, leastSure, randomStart, storedDetector } from './choose.ts';
-import { openLabelFile } from './label-file.ts';
-import { answersOf, threadsWithLabels } from './session.ts';
-
-/** The label file and the labelled thread file beside a thread file. Both names also follow from the labelled file. */
-export function labelPaths(path: string, label: string): { labels: string; out: string } {
-  const stem = path.replace(/(\.labelled)?\.jsonl(\.gz)?$/i, '');
-  return { labels: `${stem}.${label}.labels.jsonl`, out: `${stem}.labelled.jsonl` };
-}
+import { type Answers, openLabelFile } from './label-file.ts';
 
 /**
  * Opens or begins the labels of threads.
@@ -24,24 +18,34 @@ export function labelPaths(path: string, label: string): { labels: string; out: 
  */
 export function openLabelling(
   threads: readonly Thread[],
-  options: { label: string; classes?: readonly string[]; labels: string; seed: number; annotations?: string },
+  options: {
+    label: string;
+    classes?: readonly string[] | undefined;
+    labels: string;
+    seed: number;
+    annotations?: string | undefined;
+  },
 ) {
   const { label, labels, seed, annotations } = options;
-  // Those that the threads have are a beginning; the label file knows better.
-  const ofThreads = existsSync(labels) ? undefined : tasksOf(threads).findLast(({ name }) => name === label)?.labels;
-  const classes = options.classes ?? ofThreads;
-  const file = openLabelFile(labels, { label, seed, ...(classes !== undefined && { classes: [...classes] }) });
-  const task = tasks[label] ?? taskOfLabel({ name: label, labels: file.classes });
+  const builtIn = tasks[label]?.labels;
+  if (builtIn !== undefined && options.classes !== undefined && String(options.classes) !== String(builtIn))
+    throw new InputError(
+      `--classes is ${options.classes.join(',')}, and the classes of the label ${label} are ${builtIn.join(',')}; leave --classes out, or give the label another name`,
+    );
+  // Labels that the threads have are a beginning; the label file knows better.
+  const ofThreads = existsSync(labels) ? undefined : tasksOf(threads).find(({ name }) => name === label)?.labels;
+  const file = openLabelFile(labels, { label, seed, classes: builtIn ?? options.classes ?? ofThreads });
+  const task = taskOfLabel({ name: label, labels: file.classes });
   const byId = new Map(threads.map((thread) => [thread.id, thread]));
-  // Those of the file have their labels from here, also where the threads are those that were written with them.
-  const ofFile = new Set(file.records().map(({ thread }) => thread));
+  // Answered threads have their labels from the file, also if they were written with them.
+  const { threads: ofFile } = file.answers();
   const order = chanceOrder(
     threads.flatMap((thread) => (ofFile.has(thread.id) || task.goldLabel(thread) === null ? [thread.id] : [])),
     file.seed,
   );
-  const labelled = () => threadsWithLabels(threads, { answers: answersOf(file.records()), order, task });
+  const labelled = () => threadsWithLabels(threads, { answers: file.answers(), order, task });
   const stored = annotations === undefined ? null : storedDetector(annotations);
-  let before: Readonly<Record<string, string>> = {};
+  let before: ReadonlyMap<string, string> = new Map();
   return {
     threads: byId,
     task,
@@ -50,7 +54,7 @@ export function openLabelling(
     order,
     /** Trains on the labels so far; null for fewer than two classes with two labels. */
     async learn(): Promise<Learnt | null> {
-      const { classOf } = answersOf(file.records());
+      const { classOf } = file.answers();
       const withLabel = labelled().filter((thread) => task.goldLabel(thread) !== null);
       const start = new Set(order.slice(0, randomStart));
       const choosing = withLabel.filter(({ id, chosen }) => chosen !== 'random' || start.has(id));
@@ -59,10 +63,15 @@ export function openLabelling(
       const training = { threads: choosing, task: taught, seed: file.seed, options: quickOptions };
       const open = order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? [])));
       const { ranking, labels: predicted } = await leastSure(open, stored ?? (await trainLocalDetector(training)));
-      const compared = Object.keys(predicted).filter((id) => before[id] !== undefined);
-      const changed = { threads: compared.filter((id) => before[id] !== predicted[id]).length, of: compared.length };
+      const compared = [...predicted].filter(([id]) => before.has(id));
+      const changed = compared.filter(([id, prediction]) => before.get(id) !== prediction).length;
       before = predicted;
-      return { labels: withLabel.length, ranking, ...(await tested(withLabel, task, file.seed)), changed };
+      return {
+        labels: withLabel.length,
+        ranking,
+        ...(await tested(withLabel, task, file.seed)),
+        changed: compared.length === 0 ? null : changed / compared.length,
+      };
     },
     async write(path: string): Promise<Thread[]> {
       const whole = labelled();
@@ -73,7 +82,6 @@ export function openLabelling(
 }
 
 export type Labelling = ReturnType<typeof openLabelling>;
-
 /** Options of the detector that ranks threads. It trains every ten labels, in a third of the usual time. */
 export const quickOptions = { characterWeights: [1], l2: [3e-4], folds: 3 };
 
@@ -85,8 +93,8 @@ export interface Learnt {
   /** Cross-validated after all posts on labels that had no part in the choice; null while they are too few. */
   readonly macroF1: number | null;
   readonly tested: number;
-  /** Open threads whose prediction changed since the last training, of those judged by both. */
-  readonly changed: { readonly threads: number; readonly of: number };
+  /** Share of the open threads whose prediction changed since the last training; null for the first one. */
+  readonly changed: number | null;
 }
 
 /** Tested threads that a score needs. */
@@ -115,4 +123,39 @@ function taskWith(task: Task, labelled: readonly Thread[]): Task | null {
     return place < 0 ? null : place;
   };
   return { name: task.name, labels, goldLabel };
+}
+
+/**
+ * The threads with their new labels. Threads count as a random sample up to the first one in the order that was not
+ * answered or skipped; later labels count as chosen by margin. Once the sample is twice the start, its start only
+ * trains if others were chosen by margin.
+ * @param options.order ids of all threads that had no label, in random order
+ */
+export function threadsWithLabels(
+  threads: readonly Thread[],
+  { answers, order, task }: { answers: Answers; order: readonly string[]; task: Task },
+): Thread[] {
+  const { all, classOf, standing } = answers;
+  const seen = new Set(standing.map(({ thread }) => thread));
+  const end = order.findIndex((id) => !seen.has(id));
+  const sample = end < 0 ? order : order.slice(0, end);
+  const hasStart = sample.length >= 2 * randomStart && all.some(({ chosen }) => chosen === 'margin');
+  const start = hasStart ? randomStart : 0;
+  const placeOf = new Map(order.map((id, place) => [id, place]));
+  const chosenAt = (place: number) => (place < start ? 'start' : place < sample.length ? 'random' : 'margin');
+  return threads.map((thread) => {
+    const place = placeOf.get(thread.id);
+    if (place === undefined) return thread;
+    const { chosen: _, ...plain } = thread;
+    const label = classOf.get(thread.id) ?? null;
+    if (label === null) return task.goldLabel(thread) === null ? thread : withLabel(plain, task.name, null);
+    return { ...withLabel(plain, task.name, label), chosen: chosenAt(place) };
+  });
+}
+
+function withLabel(thread: Thread, label: string, value: string | null): Thread {
+  if (label === 'rumor') return { ...thread, rumor: value === null ? null : value === 'rumor' };
+  if (label === 'veracity' || label === 'rumor-veracity')
+    return { ...thread, veracity: veracities.find((veracity) => veracity === value) ?? null };
+  return { ...thread, labels: { ...thread.labels, [label]: value } };
 }

@@ -7,7 +7,6 @@ import type { AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openLabelFile } from '../../experiments/labelling/label-file.ts';
-import { answersOf } from '../../experiments/labelling/session.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { until } from '../experiments/cli/command-line.ts';
@@ -89,7 +88,7 @@ async function label(page: Page, count: number): Promise<string[]> {
   return ids;
 }
 
-const answers = () => answersOf(openLabelFile(join(cwd, 'threads.outcome.labels.jsonl'), {}).records());
+const answers = () => openLabelFile(join(cwd, 'threads.outcome.labels.jsonl'), { label: 'outcome', seed: 1 }).answers();
 
 async function problems(page: Page): Promise<string[]> {
   const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

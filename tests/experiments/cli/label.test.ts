@@ -37,7 +37,7 @@ describe('label without the page', () => {
   it('goes from threads without a label to a file that init takes', async () => {
     const { cwd, succeed, table, fillIn } = folder();
     await succeed(...classes, '--next', '30', '--csv', 'next.csv');
-    expect(table()).toMatch(/^thread,class,chosen,chance,"posts \(class: resolved, escalated, can't tell\)"\n/);
+    expect(table()).toMatch(/^thread,class,chosen,"posts \(class: resolved, escalated, can't tell\)"\n/);
     expect(table().match(/,,random,/g)).toHaveLength(30);
     fillIn((id) => outcomeOf.get(id) ?? '');
     const { out, errors } = await succeed('--read', 'next.csv', '--next', '20', '--csv', 'next.csv');
@@ -110,7 +110,7 @@ describe('label without the page', () => {
     [
       'no such columns',
       (text: string) => text.replace('thread,class', 'id,category'),
-      'has no columns thread and class',
+      'next.csv:2 is no labelled thread; give a table with the columns thread and class',
     ],
   ])('adds nothing of a table with %s', async (_, change, message) => {
     const { cwd, succeed, table } = folder();
@@ -136,7 +136,7 @@ describe('label without the page', () => {
   it('keeps ids that a spreadsheet would compute', async () => {
     const { succeed, fillIn, table } = folder([makeThread('=1+1', { rumor: null })]);
     await succeed(...classes, '--next', '1', '--csv', 'next.csv');
-    expect(table()).toContain("\n'=1+1,,random,1,");
+    expect(table()).toContain("\n'=1+1,,random,");
     fillIn(() => 'resolved');
     expect((await succeed('--read', 'next.csv')).out).toContain('1 of 1 threads have the label');
   });
@@ -153,11 +153,11 @@ describe('label', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    expect(first).toMatchObject({ labels: 30, tested: 30, changed: { threads: 0, of: 0 } });
+    expect(first).toMatchObject({ labels: 30, tested: 30, changed: null });
     expect(first.macroF1).toBeGreaterThan(0.3);
     expect(first.ranking.length).toBeGreaterThan(20);
     // Nothing was labelled in between.
-    expect(second).toEqual({ ...first, changed: { threads: 0, of: 90 } });
+    expect(second).toEqual({ ...first, changed: 0 });
   });
 
   it('has nothing to learn from one class', async () => {
@@ -182,10 +182,25 @@ describe('label', () => {
     [[], 'its classes are not known; give them, such as --classes resolved,escalated'],
     [[...classes, '--annotator', ' '], 'It must be the name of whoever labels.'],
     [[...classes, '--next', '3'], '--next takes the file to write to'],
-    [['--classes', 'resolved'], 'a label has 2 to 20 different ones'],
+    [['--classes', 'resolved'], 'A label has 2 to 20 different classes'],
+    [['--classes', 'a,b,a'], 'A label has 2 to 20 different classes'],
   ])('refuses %j', async (words, message) => {
     const { code, errors } = await earshot([...label, ...words], { cwd: folder().cwd });
     expect([code, errors]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  it('keeps the classes of a label that Earshot has', async () => {
+    const { cwd } = folder();
+    const words = ['label', 'threads.jsonl', '--label', 'rumor', '--next', '3', '--csv', 'next.csv'];
+    const { code, errors } = await earshot([...words, '--classes', 'yes,no'], { cwd });
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringContaining(
+        '--classes is yes,no, and the classes of the label rumor are non-rumor,rumor; leave --classes out',
+      ),
+    ]);
+    expect((await earshot(words, { cwd })).code).toBe(0);
+    expect(readFileSync(join(cwd, 'next.csv'), 'utf8')).toContain("class: non-rumor, rumor, can't tell");
   });
 
   it('takes the classes of labels that there are, and asks for the others', async () => {

@@ -4,8 +4,8 @@ import { readItems, textOfItems } from '../../../experiments/labelling/label-els
 import { temporaryFolder, writeFiles } from '../../src/data/fixtures.ts';
 
 const items = [
-  { thread: '17', chosen: 'random', chance: 0.25, text: '1. ann 2024-03-18T01:10:13Z\nIt broke.' },
-  { thread: 'b', chosen: 'margin', chance: 1, text: '1.  \nNo, it works.' },
+  { thread: '17', chosen: 'random', text: '1. ann 2024-03-18T01:10:13Z\nIt broke.' },
+  { thread: 'b', chosen: 'margin', text: '1.  \nNo, it works.' },
 ] as const;
 const of = { answers: ['resolved', 'escalated', "can't tell"] };
 
@@ -22,7 +22,7 @@ describe('what other programs import', () => {
     expect(JSON.parse(textOfItems(items, { ...of, format: 'argilla' }))[0]).toEqual({
       id: '17',
       fields: { text: items[0].text },
-      metadata: { chosen: 'random', chance: 0.25 },
+      metadata: { chosen: 'random' },
     });
   });
 
@@ -36,8 +36,8 @@ describe('what other programs import', () => {
 
 describe('what other programs export', () => {
   const answered = [
-    { thread: '17', answer: 'resolved', chosen: 'random', chance: 0.25 },
-    { thread: 'b', answer: '', chosen: 'margin', chance: 1 },
+    { thread: '17', answer: 'resolved', chosen: 'random' },
+    { thread: 'b', answer: '', chosen: 'margin' },
   ];
   const [first, second] = items;
 
@@ -72,8 +72,8 @@ describe('what other programs export', () => {
 
   it('is read from Argilla', async () => {
     const common = { suggestions: {}, vectors: {}, status: 'pending', _server_id: null };
-    const recordOf = ({ thread: id, text, chosen, chance }: (typeof items)[number], responses: object) => ({
-      ...{ id, fields: { text }, metadata: { chosen, chance }, responses },
+    const recordOf = ({ thread: id, text, chosen }: (typeof items)[number], responses: object) => ({
+      ...{ id, fields: { text }, metadata: { chosen }, responses },
       ...common,
     });
     const given = { outcome: [{ value: 'resolved', user_id: '00000000-0000-0000-0000-000000000001' }] };
@@ -83,19 +83,19 @@ describe('what other programs export', () => {
   // As backend/data_export/models.py of doccano 1.8 writes it.
   it('is read from doccano', async () => {
     const lines = [
-      { id: 1, ...first, label: ['resolved'] },
+      { id: '1', ...first, label: ['resolved'] },
       { id: 2, ...second, label: [] },
     ];
     expect(await read(lines.map((line) => JSON.stringify(line)).join('\n'), 'all.jsonl')).toMatchObject(answered);
   });
 
   it('is refused where it is something else', async () => {
-    await expect(read('[{"id": 3}]')).rejects.toThrow('item 1 is no labelled thread; give an export of Label Studio');
+    await expect(read('[{"id": 3}]')).rejects.toThrow(
+      'export.json item 1 is no labelled thread; give a table with the columns thread and class, or an export of Label',
+    );
     await expect(read('[{"id": 3}')).rejects.toThrow('is not JSON');
     const folder = temporaryFolder();
     writeFiles(folder, { 'x.jsonl': '{"thread": "a"}\n{"thread": 1}\n' });
-    await expect(readItems(join(folder, 'x.jsonl'), 'outcome')).rejects.toThrow(
-      'x.jsonl, item 2 is no labelled thread',
-    );
+    await expect(readItems(join(folder, 'x.jsonl'), 'outcome')).rejects.toThrow('x.jsonl:2 is no labelled thread');
   });
 });

@@ -4,7 +4,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { serveLabels } from '../../../experiments/labelling/label-server.ts';
 import type { Learnt } from '../../../experiments/labelling/labelling.ts';
 import { openLabelling } from '../../../experiments/labelling/labelling.ts';
-import { answersOf } from '../../../experiments/labelling/session.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
 
@@ -32,7 +31,7 @@ async function served(
     const body = new URLSearchParams({ answer, thread: thread ?? (await inSight()) });
     return fetch(server.address, { method: 'POST', body, redirect: 'manual' });
   };
-  return { ...server, labelling, page, inSight, send, answers: () => answersOf(labelling.file.records()) };
+  return { ...server, labelling, page, inSight, send, answers: () => labelling.file.answers() };
 }
 
 /** The status of a request whose headers a browser would set. */
@@ -137,7 +136,7 @@ describe('who may ask', () => {
 describe('learning', () => {
   const learnt = (labels: number, macroF1: number | null, ranking: readonly string[] = []): Learnt => ({
     ...{ labels, macroF1, ranking, tested: 30 },
-    changed: { threads: 10, of: 40 },
+    changed: 0.25,
   });
 
   it('begins after twenty labels and then every ten, without the page waiting for it', async () => {
@@ -152,15 +151,16 @@ describe('learning', () => {
     for (let count = 0; count < 15; count++) await send('class-1');
     expect(waiting).toHaveLength(1);
     waiting[0](learnt(19, 0.5));
-    await expect.poll(page, { timeout: 100_000 }).toContain('Macro-F1 after all posts is 0.500 with 19 labels');
+    await expect
+      .poll(page, { timeout: 100_000 })
+      .toContain('<th scope="row">19</th><td class="number">30</td><td class="number">0.500</td>');
     await page();
     expect(waiting).toHaveLength(2);
     waiting[1](learnt(34, 0.625));
-    await expect.poll(page, { timeout: 100_000 }).toContain('macro-F1 by +0.125');
-    const text = await page();
-    expect(text).toContain('The last 15 labels changed the predictions of 25% of the unlabelled threads');
-    expect(text).toContain('<svg');
-    expect(text).toContain('Of the 34 labels, 30 test: those that were drawn at random');
+    await expect.poll(page, { timeout: 100_000 }).toContain('0.625');
+    expect(await page()).toContain(
+      '<th scope="row">34</th><td class="number">30</td><td class="number">0.625</td><td class="number">25%</td>',
+    );
   });
 
   it('chooses by its ranking', async () => {

@@ -1,8 +1,9 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openLabelFile } from '../../../experiments/labelling/label-file.ts';
-import { agreement, answersOf, labelSession, threadsWithLabels } from '../../../experiments/labelling/session.ts';
+import { agreement, openLabelFile } from '../../../experiments/labelling/label-file.ts';
+import { threadsWithLabels } from '../../../experiments/labelling/labelling.ts';
+import { labelSession } from '../../../experiments/labelling/session.ts';
 import { rumorTask, taskOfLabel } from '../../../src/data/task.ts';
 import { isFairTest } from '../../../src/data/thread.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
@@ -23,7 +24,7 @@ function opened(path = join(temporaryFolder(), 'labels.jsonl')) {
     },
     session: (annotator = 'anna') =>
       labelSession({ file: openLabelFile(path, head), order, annotator, now: () => at(minutes) }),
-    answers: () => answersOf(openLabelFile(path, {}).records()),
+    answers: () => openLabelFile(path, head).answers(),
   };
 }
 
@@ -47,7 +48,7 @@ describe('a session', () => {
   it('shows a thread until it is answered, also after a crash', () => {
     const { session, path } = opened();
     const shown = session().current([]);
-    expect(shown).toMatchObject({ thread: 't0', chosen: 'random', chance: 1 / 60 });
+    expect(shown).toMatchObject({ thread: 't0', chosen: 'random' });
     expect(session().current([])?.thread).toBe('t0');
     session().answer('t0', resolved);
     expect(session().current([])?.thread).toBe('t1');
@@ -59,7 +60,6 @@ describe('a session', () => {
       annotator: 'anna',
       time: at(0).toISOString(),
       chosen: 'random',
-      chance: 1 / 60,
     });
   });
 
@@ -93,7 +93,6 @@ describe('a session', () => {
       annotator: 'bob',
       time: at(0).toISOString(),
       chosen: 'again',
-      chance: 1,
     };
     appendFileSync(path, `${JSON.stringify({ kind: 'label', ...record })}\n`);
     session('anna').undo();
@@ -190,19 +189,30 @@ describe('a label file', () => {
     expect([...answers().classOf.keys()]).toEqual(['t0', 't1', 't2']);
   });
 
+  it('reads the records of earlier versions, and the first of two heads', () => {
+    const { path, answers } = opened();
+    openLabelFile(path, head);
+    const record = { kind: 'label', thread: 't0', class: 'resolved', annotator: 'anna', time: at(0).toISOString() };
+    appendFileSync(path, `${JSON.stringify({ ...head, seed: 2 })}\n`);
+    appendFileSync(path, `${JSON.stringify({ ...record, chosen: 'random', chance: 0.5 })}\n`);
+    expect([...answers().classOf]).toEqual([['t0', 'resolved']]);
+    expect(openLabelFile(path, { label: 'outcome', seed: 3 })).toMatchObject(head);
+  });
+
   it('says which line is none, and what it holds', () => {
     const { path } = opened();
     openLabelFile(path, head);
     appendFileSync(path, '{"kind":"label","thread":"t2","class":"closed"}\n');
-    expect(() => openLabelFile(path, {}).records()).toThrow(`${path}:2 is no label of resolved, escalated: {"kind"`);
-    expect(() => openLabelFile(path, { label: 'tone' })).toThrow(
-      'holds labels of outcome with the classes resolved, escalated',
+    expect(() => openLabelFile(path, head).answers()).toThrow(`${path}:2 is no label of resolved, escalated: {"kind"`);
+    expect(() => openLabelFile(path, { ...head, label: 'tone' })).toThrow(
+      `${path} begins with {"label":"outcome","classes":["resolved","escalated"],"seed":1}, which is not the head of labels of tone`,
     );
     const folder = temporaryFolder({ 'other.jsonl': '{"id":"a"}\n' });
-    expect(() => openLabelFile(join(folder, 'other.jsonl'), head)).toThrow('does not say which label');
-    expect(() => openLabelFile(join(folder, 'new.jsonl'), { label: 'tone' })).toThrow('give them, such as --classes');
-    expect(() => openLabelFile(join(folder, 'new.jsonl'), { ...head, classes: ['a', 'a'] })).toThrow(
-      '2 to 20 different',
+    expect(() => openLabelFile(join(folder, 'other.jsonl'), head)).toThrow(
+      'begins with {"id":"a"}, which is not the head of labels of outcome, resolved, escalated',
+    );
+    expect(() => openLabelFile(join(folder, 'new.jsonl'), { label: 'tone', seed: 1 })).toThrow(
+      'give them, such as --classes',
     );
   });
 });
@@ -215,7 +225,7 @@ describe('threads with their labels', () => {
       own: string | null,
       chosen: 'random' | 'margin',
       kind: 'label' | 'skip' | 'cannot-tell' = 'label',
-    ) => file.append({ kind, thread, class: own, annotator: 'anna', time: at(0).toISOString(), chosen, chance: 1 });
+    ) => file.append({ kind, thread, class: own, annotator: 'anna', time: at(0).toISOString(), chosen });
     add('a', 'resolved', 'random');
     add('b', 'escalated', 'margin');
     add('c', null, 'random', 'skip');
@@ -225,7 +235,7 @@ describe('threads with their labels', () => {
     const threads = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => makeThread(id, { rumor: null }));
     const task = taskOfLabel({ name: 'outcome', labels: classes });
     const labelled = threadsWithLabels(threads, {
-      answers: answersOf(file.records()),
+      answers: file.answers(),
       order: ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
       task,
     });
@@ -248,14 +258,14 @@ describe('threads with their labels', () => {
         file.append({
           ...{ kind: 'label', thread, class: 'resolved', annotator: 'anna' },
           time: at(0).toISOString(),
-          ...{ chosen, chance: 1 },
+          ...{ chosen },
         });
       const many = Array.from({ length: 80 }, (_, index) => `t${index}`);
       for (const id of many.slice(0, sample)) labelled(id, 'random');
       for (const id of many.slice(80 - byMargin)) labelled(id, 'margin');
       const threads = threadsWithLabels(
         many.map((id) => makeThread(id, { rumor: null })),
-        { answers: answersOf(file.records()), order: many, task: taskOfLabel({ name: 'outcome', labels: classes }) },
+        { answers: file.answers(), order: many, task: taskOfLabel({ name: 'outcome', labels: classes }) },
       );
       return ['start', 'random', 'margin'].map((chosen) => threads.filter((thread) => thread.chosen === chosen).length);
     };
@@ -269,6 +279,7 @@ describe('threads with their labels', () => {
     const file = openLabelFile(join(temporaryFolder(), 'labels.jsonl'), {
       label: 'rumor',
       classes: ['non-rumor', 'rumor'],
+      seed: 1,
     });
     for (const [thread, own] of Object.entries({ a: 'rumor', b: 'non-rumor' }))
       file.append({
@@ -278,11 +289,10 @@ describe('threads with their labels', () => {
         annotator: 'x',
         time: at(0).toISOString(),
         chosen: 'random',
-        chance: 1,
       });
     const threads = ['a', 'b'].map((id) => makeThread(id, { rumor: null }));
     const labelled = threadsWithLabels(threads, {
-      answers: answersOf(file.records()),
+      answers: file.answers(),
       order: ['a', 'b'],
       task: rumorTask,
     });
