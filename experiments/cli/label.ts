@@ -3,7 +3,7 @@ import { Command, Option } from '@commander-js/extra-typings';
 import { counted } from '../../src/counted.ts';
 import { mostClasses } from '../../src/data/classes-of-labels.ts';
 import { isFairTest } from '../../src/data/thread.ts';
-import { loadThreads } from '../../src/data/thread-file.ts';
+import { loadThreads, writeThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { present } from '../../src/present.ts';
 import { quoted } from '../../src/shell-words.ts';
@@ -141,13 +141,15 @@ async function answerLines(labelling: Labelling, { stdin, stdout }: Terminal): P
 async function writeLabelled(labelling: Labelling, of: { out: string; terminal: Terminal }): Promise<void> {
   const { out, terminal } = of;
   const { task } = labelling;
-  const labelled = (await labelling.write(out)).filter((thread) => task.goldLabel(thread) !== null);
+  const threads = labelling.labelled();
+  await writeThreads(out, threads);
+  const labelled = threads.filter((thread) => task.goldLabel(thread) !== null);
   const fair = labelled.filter(isFairTest).length;
   const uses =
     labelled.length === 0
       ? ''
       : ` All of them train, and ${fair} test: those that were drawn at random and had no part in the choice.`;
-  const text = `Wrote ${out}: ${labelled.length} of ${labelling.threads.size} threads have the label ${task.name}.${uses}`;
+  const text = `Wrote ${out}: ${labelled.length} of ${threads.length} threads have the label ${task.name}.${uses}`;
   terminal.stdout.write(`${wrapped(text, { width: proseWidth(terminal) })}\n`);
   if (labelled.length < fewestLabelled)
     return void terminal.stdout.write(

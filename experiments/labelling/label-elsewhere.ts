@@ -12,9 +12,6 @@ import type { Labelling } from './labelling.ts';
  * Files of threads that are labelled elsewhere: a table for spreadsheets, and what Label Studio, Argilla and doccano import and export.
  */
 
-export const labelFormats = ['csv', 'labelStudio', 'argilla', 'doccano'] as const;
-export type LabelFormat = (typeof labelFormats)[number];
-
 /** The answer of an annotator who cannot tell the class. */
 const cannotTell = "can't tell";
 
@@ -37,29 +34,29 @@ export async function writeNext(
     items.push({ ...choice, text: texts.join('\n\n') });
     open = open.filter((id) => id !== choice.thread);
   }
-  writeFileAtomically(path, textOfItems(items, { format, answers: [...task.labels, cannotTell] }));
+  writeFileAtomically(path, textOf[format](items, [...task.labels, cannotTell]));
   return items.length;
 }
 
-export type LabelItem = Choice & { readonly text: string };
+type LabelItem = Choice & { readonly text: string };
+type TextOf = (items: readonly LabelItem[], answers: readonly string[]) => string;
 
-export function textOfItems(
-  items: readonly LabelItem[],
-  { format, answers }: { format: LabelFormat; answers: readonly string[] },
-): string {
-  if (format === 'csv') {
+const json = (value: unknown) => `${JSON.stringify(value, null, 1)}\n`;
+
+/** The files that other programs import. */
+export const textOf = {
+  csv(items, answers) {
     const heading = ['thread', 'class', 'chosen', `posts (class: ${answers.join(', ')})`];
     // Spreadsheets evaluate cells that begin like a formula.
     const rows = items.map(({ thread, chosen, text }) => [thread.replace(/^(?=[=+\-@\t\r])/, "'"), '', chosen, text]);
     return csvText([heading, ...rows]);
-  }
-  if (format === 'doccano') return items.map((item) => `${JSON.stringify({ ...item, label: [] })}\n`).join('');
-  const made = items.map((item) => {
-    const { thread: id, text, chosen } = item;
-    return format === 'labelStudio' ? { data: item } : { id, fields: { text }, metadata: { chosen } };
-  });
-  return `${JSON.stringify(made, null, 1)}\n`;
-}
+  },
+  labelStudio: (items) => json(items.map((data) => ({ data }))),
+  argilla: (items) =>
+    json(items.map(({ thread, text, chosen }) => ({ id: thread, fields: { text }, metadata: { chosen } }))),
+  doccano: (items) => items.map((item) => `${JSON.stringify({ ...item, label: [] })}\n`).join(''),
+} satisfies Record<string, TextOf>;
+export type LabelFormat = keyof typeof textOf;
 
 /**
  * Reads labels back from such a file. Labels that this annotator has already given are skipped, so a file may be read

@@ -23,13 +23,18 @@ export interface LabelPage {
 }
 
 const style = `
-.answers { position: sticky; bottom: 0; padding: 0.6rem 0; border-top: 1px solid var(--line); background: var(--paper); }
+body { display: flex; flex-direction: column; min-height: 100vh; padding-bottom: 0; }
+header { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 1rem; }
+.labelling { flex: 1; display: grid; grid-template-columns: minmax(0, 1fr) 23rem; gap: 1rem 2.5rem; }
+.labelling section { display: flex; flex-direction: column; margin-top: 0; }
+/* At the bottom of the window, also below a short thread. */
+.answers { position: sticky; bottom: 0; margin-top: auto; padding: 0.6rem 0; border-top: 1px solid var(--line); background: var(--paper); }
 .answers form { display: flex; flex-wrap: wrap; gap: 0.5rem; }
 .answers button { min-height: 2.75rem; }
 .answers .other { color: var(--quiet); }
 kbd { margin-right: 0.4rem; padding: 0 0.35rem; border: 1px solid var(--line); border-radius: 0.25rem; background: var(--raised); font: 0.85em ui-monospace, monospace; }
-.labelling { display: grid; grid-template-columns: minmax(0, 1fr) 21rem; gap: 1rem 2.5rem; }
 .labelling aside > * { max-width: 100%; margin-bottom: 0.8rem; }
+.labelling thead th { white-space: nowrap; }
 .labelling [role="status"]:empty { display: none; }
 @media (max-width: 60rem) { .labelling { grid-template-columns: minmax(0, 1fr); } }
 `;
@@ -134,7 +139,7 @@ ${
   learnt.length === 0
     ? html`<p>A detector learns from the first ${firstLearning} labels, and then every ${learnEvery}.</p>`
     : html`<table><thead><tr><th scope="col">labels</th><th scope="col">tested</th><th scope="col">macro-F1</th><th scope="col">changed</th></tr></thead><tbody>${learnt}</tbody></table>
-<p>Macro-F1 after all posts is cross-validated over the tested labels, which were drawn at random and had no part in the choice. It moves by chance while they are few. Changed is the share of the unlabelled threads with another prediction than before.</p>`
+<p>Macro-F1 after all posts is cross-validated over the tested labels, which were drawn at random and had no part in the choice. A class counts from three of them on. The score moves by chance while they are few. “Changed” is the share of unlabelled threads whose prediction changed.</p>`
 }
 ${isLearning ? html`<p class="quiet">The detector is learning; go on.</p>` : null}`;
 }

@@ -4,7 +4,6 @@ import { countByLabel, fewestInFolds } from '../../experts/detectors/local/train
 import { tasksOf } from '../../src/data/classes-of-labels.ts';
 import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import { isFairTest, type Thread, veracities } from '../../src/data/thread.ts';
-import { writeThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { crossValidate } from '../judging/cross-validate.ts';
 import { chanceOrder, leastSure, randomStart, storedDetector } from './choose.ts';
@@ -58,7 +57,7 @@ export function openLabelling(
       const withLabel = labelled().filter((thread) => task.goldLabel(thread) !== null);
       const start = new Set(order.slice(0, randomStart));
       const choosing = withLabel.filter(({ id, chosen }) => chosen !== 'random' || start.has(id));
-      const taught = taskWith(task, choosing);
+      const taught = taskWith(task, { labelled: choosing, fewest: 2 });
       if (taught === null) return null;
       const training = { threads: choosing, task: taught, seed: file.seed, options: quickOptions };
       const open = order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? [])));
@@ -69,19 +68,17 @@ export function openLabelling(
       return {
         labels: withLabel.length,
         ranking,
-        ...(await tested(withLabel, task, file.seed)),
+        ...(await tested(withLabel, { task, seed: file.seed })),
         changed: compared.length === 0 ? null : changed / compared.length,
       };
     },
-    async write(path: string): Promise<Thread[]> {
-      const whole = labelled();
-      await writeThreads(path, whole);
-      return whole;
-    },
+    /** All threads, with the labels so far. */
+    labelled,
   };
 }
 
 export type Labelling = ReturnType<typeof openLabelling>;
+
 /** Options of the detector that ranks threads. It trains every ten labels, in a third of the usual time. */
 export const quickOptions = { characterWeights: [1], l2: [3e-4], folds: 3 };
 
@@ -100,23 +97,20 @@ export interface Learnt {
 /** Tested threads that a score needs. */
 const fewestTested = 20;
 
-async function tested(
-  labelled: readonly Thread[],
-  task: Task,
-  seed: number,
-): Promise<Pick<Learnt, 'macroF1' | 'tested'>> {
+async function tested(labelled: readonly Thread[], { task, seed }: { task: Task; seed: number }) {
   const fair = labelled.filter(isFairTest);
-  const counts = Object.values(countByLabel({ task, labels: fair.map((thread) => task.goldLabel(thread) ?? -1) }));
-  if (fair.length < fewestTested || Math.min(...counts) < fewestInFolds) return { macroF1: null, tested: fair.length };
-  const { heldOut } = await crossValidate({ threads: labelled, task, seed, detector: quickOptions, curve: false });
+  const scored = taskWith(task, { labelled: fair, fewest: fewestInFolds });
+  if (fair.length < fewestTested || scored === null) return { macroF1: null, tested: fair.length };
+  const of = { threads: labelled, task: scored, seed, detector: quickOptions, curve: false };
+  const { heldOut } = await crossValidate(of);
   const whole = heldOut.systems.find(({ name }) => name === 'all posts');
   return { macroF1: whole?.macroF1 ?? null, tested: heldOut.threads };
 }
 
-/** The task without classes that have fewer than two labels; null for fewer than two classes. */
-function taskWith(task: Task, labelled: readonly Thread[]): Task | null {
+/** The task without classes that have fewer labels; null for fewer than two classes. */
+function taskWith(task: Task, { labelled, fewest }: { labelled: readonly Thread[]; fewest: number }): Task | null {
   const counts = countByLabel({ task, labels: labelled.map((thread) => task.goldLabel(thread) ?? -1) });
-  const labels = task.labels.filter((label) => counts[label] >= 2);
+  const labels = task.labels.filter((label) => counts[label] >= fewest);
   if (labels.length < 2) return null;
   const goldLabel: Task['goldLabel'] = (thread) => {
     const place = labels.indexOf(task.labels[task.goldLabel(thread) ?? -1]);

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readItems, textOfItems } from '../../../experiments/labelling/label-elsewhere.ts';
+import { readItems, textOf } from '../../../experiments/labelling/label-elsewhere.ts';
 import { temporaryFolder, writeFiles } from '../../src/data/fixtures.ts';
 
 const items = [
   { thread: '17', chosen: 'random', text: '1. ann 2024-03-18T01:10:13Z\nIt broke.' },
   { thread: 'b', chosen: 'margin', text: '1.  \nNo, it works.' },
 ] as const;
-const of = { answers: ['resolved', 'escalated', "can't tell"] };
 
 async function read(text: string, name = 'export.json') {
   return readItems(join(temporaryFolder({ [name]: text }), name), 'outcome');
@@ -15,11 +14,11 @@ async function read(text: string, name = 'export.json') {
 
 describe('what other programs import', () => {
   it('is a list of tasks for Label Studio', () => {
-    expect(JSON.parse(textOfItems(items, { ...of, format: 'labelStudio' }))).toEqual(items.map((data) => ({ data })));
+    expect(JSON.parse(textOf.labelStudio(items))).toEqual(items.map((data) => ({ data })));
   });
 
   it('is a list of records for Argilla', () => {
-    expect(JSON.parse(textOfItems(items, { ...of, format: 'argilla' }))[0]).toEqual({
+    expect(JSON.parse(textOf.argilla(items))[0]).toEqual({
       id: '17',
       fields: { text: items[0].text },
       metadata: { chosen: 'random' },
@@ -27,9 +26,7 @@ describe('what other programs import', () => {
   });
 
   it('is a line for each example for doccano', () => {
-    const lines = textOfItems(items, { ...of, format: 'doccano' })
-      .trim()
-      .split('\n');
+    const lines = textOf.doccano(items).trim().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual(items.map((own) => ({ ...own, label: [] })));
   });
 });

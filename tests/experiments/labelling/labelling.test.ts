@@ -71,6 +71,21 @@ describe('stored judgements', () => {
   });
 });
 
+describe('the score', () => {
+  it('counts the classes that have labels', async () => {
+    const labels = join(temporaryFolder(), 'labels.jsonl');
+    const labelling = openLabelling(threads, { label: 'outcome', classes: [...classes, 'withdrawn'], seed: 1, labels });
+    for (const [place, thread] of labelling.order.slice(0, 24).entries())
+      labelling.file.append({
+        ...{ kind: 'label', thread, class: classes[place % 2], annotator: 'anna', chosen: 'random' },
+        time: new Date(0).toISOString(),
+      });
+    const learnt = await labelling.learn();
+    expect(learnt).toMatchObject({ labels: 24, tested: 24, changed: null });
+    expect(learnt?.macroF1).toBeGreaterThan(0);
+  });
+});
+
 describe('the detector that chooses', () => {
   it('learns from the start and from what was chosen by margin, and not from labels that test', async () => {
     const ranking = await rankingWith(null);
