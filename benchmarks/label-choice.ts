@@ -3,8 +3,7 @@
  * labelled, and what labels so chosen say of it. A line of JSON for each finished run is added to a file, so the same command goes on
  * where it was cut off. Usage:
  *
- *   node --import tsx benchmarks/label-choice.ts --data folder-of-the-sets --lines lines.jsonl [--sets weibo,twitter15,…] [--seeds 1,2,3]
- *     [--strategies random,chosen] [--most 350] [--estimate-at 200]
+ *   node --import tsx benchmarks/label-choice.ts --data folder-of-the-sets --lines lines.jsonl --seeds 15,16
  *   node --import tsx benchmarks/label-choice.ts --lines lines.jsonl        prints the tables
  *
  * Threads have their first 30 posts. 600 of them are tested on, or two fifths of a small set; the others are the pool. `estimate` is
@@ -28,26 +27,19 @@ import { mean, meanAndDeviation } from '../src/metrics/summary-statistics.ts';
 import { crossFittingSets, setNames, threadsOf } from './cross-fitting-draws.ts';
 
 const { values: args } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    lines: { type: 'string' },
-    sets: { type: 'string', default: setNames.join() },
-    seeds: { type: 'string', default: '11,12,13,14,15' },
-    strategies: { type: 'string', default: 'random,chosen' },
-    most: { type: 'string', default: '350' },
-    'estimate-at': { type: 'string', default: '200' },
-  },
+  options: { data: { type: 'string' }, lines: { type: 'string' }, seeds: { type: 'string', default: '' } },
 });
 if (args.lines === undefined) throw new Error('give --lines, the file that runs are added to');
 const { lines: file, data } = args;
-const tested = { random: [100, 150, 200, 230, 350], chosen: [100, 150, 200, 350] };
+const strategies = ['random', 'chosen'] as const;
+const tested = { random: [100, 150, 200, 230], chosen: [100, 150, 200] };
 const mostTested = 600;
-const estimateAt = Number(args['estimate-at']);
+const estimateAt = 200;
 
 const lineSchema = z.object({
   set: z.enum(setNames),
   seed: z.int(),
-  strategy: z.enum(['random', 'chosen']),
+  strategy: z.enum(strategies),
   /** Macro-F1 by number of labels. */
   scores: z.record(z.string(), z.number()),
   estimate: z.object({ labels: z.int(), random: z.int(), estimate: z.number(), naive: z.number() }).nullable(),
@@ -123,7 +115,7 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
   for await (const { thread } of askedInOrder(parts.pool, { task, seed, strategy })) {
     labelled.push(thread);
     const { length } = labelled;
-    if (tested[strategy].includes(length) || length === estimateAt) scores[length] = await scoreOf(labelled);
+    if (tested[strategy].includes(length)) scores[length] = await scoreOf(labelled);
     if (length === estimateAt) {
       const has = new Set(labelled.map(({ id }) => id));
       const first = [...places].find(([id]) => !has.has(id))?.[1] ?? places.size;
@@ -144,55 +136,74 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
         naive: naive.systems[0].macroF1,
       };
     }
-    if (length >= Math.min(Number(args.most), Math.max(...tested[strategy], estimateAt))) break;
+    if (length >= Math.max(...tested[strategy])) break;
   }
   return { set, seed, strategy, scores, estimate };
 }
 
-if (data !== undefined) {
+if (data !== undefined)
   for (const seed of args.seeds.split(',').map(Number))
-    for (const set of args.sets.split(',').map((name) => z.enum(setNames).parse(name)))
-      for (const strategy of args.strategies.split(',').map((name) => z.enum(['random', 'chosen']).parse(name))) {
+    for (const strategy of strategies)
+      for (const set of setNames) {
         if (lines().some((line) => line.set === set && line.seed === seed && line.strategy === strategy)) continue;
-        const line = await measured(set, seed, strategy);
-        appendFileSync(file, `${JSON.stringify(line)}\n`);
-        console.error(JSON.stringify(line));
+        appendFileSync(file, `${JSON.stringify(await measured(set, seed, strategy))}\n`);
       }
-}
 
 const all = lines();
-const of = (set: string, strategy: string) => all.filter((line) => line.set === set && line.strategy === strategy);
-const rows = setNames.flatMap((set) =>
-  (['random', 'chosen'] as const).map((strategy) => {
-    const ofStrategy = of(set, strategy);
-    const cells = tested.random.map((labels) => {
-      const values = ofStrategy.flatMap(({ scores }) => scores[labels] ?? []);
-      return values.length === 0 ? '' : mean(values).toFixed(3);
+const linesOf = (set: Line['set'], strategy: Line['strategy']) =>
+  all.filter((line) => line.set === set && line.strategy === strategy);
+/** `+0.012 ± 0.004`: a mean of differences and its standard error over draws. */
+const shown = (differences: readonly number[]) => {
+  if (differences.length === 0) return '';
+  const { mean, deviation } = meanAndDeviation(differences);
+  return `${signed(mean, 3)} ± ${((deviation ?? 0) / Math.sqrt(differences.length)).toFixed(3)}`;
+};
+const print = (heading: readonly string[], rows: readonly (readonly string[])[]) =>
+  console.log(`${markdownTable([[...heading], ...rows.map((row) => [...row])], { align: ['l', 'l'] })}\n`);
+const rowsOf = (cellsOf: (of: Line[], strategy: Line['strategy']) => readonly string[]) =>
+  setNames.flatMap((set) =>
+    strategies.map((strategy) => {
+      const of = linesOf(set, strategy);
+      return [crossFittingSets[set].title, strategy, String(of.length), ...cellsOf(of, strategy)];
+    }),
+  );
+
+print(
+  ['set', 'labels', 'draws', ...tested.random.map(String)],
+  rowsOf((of, strategy) =>
+    tested.random.map((labels) =>
+      tested[strategy].includes(labels) && of.length > 0 ? mean(of.map(({ scores }) => scores[labels])).toFixed(3) : '',
+    ),
+  ),
+);
+
+const pairs = [...tested.chosen.map((labels) => [labels, labels]), [150, 230]] as const;
+print(
+  ['set', 'draws', ...tested.chosen.map((labels) => `${labels} labels`), '150 chosen − 230 random'],
+  setNames.map((set) => {
+    const draws = linesOf(set, 'chosen').flatMap(({ seed, scores }) => {
+      const random = linesOf(set, 'random').find((line) => line.seed === seed);
+      return random === undefined ? [] : [{ chosen: scores, random: random.scores }];
     });
-    return [strategy === 'random' ? crossFittingSets[set].title : '', strategy, String(ofStrategy.length), ...cells];
+    const differences = pairs.map(([chosen, random]) =>
+      shown(draws.map((draw) => draw.chosen[chosen] - draw.random[random])),
+    );
+    return [crossFittingSets[set].title, String(draws.length), ...differences];
   }),
 );
-console.log(markdownTable([['set', 'labels', 'seeds', ...tested.random.map(String)], ...rows]));
-const estimates = setNames.flatMap((set) =>
-  (['random', 'chosen'] as const).flatMap((strategy) => {
-    const ofStrategy = of(set, strategy).flatMap(({ estimate, scores }) =>
+
+print(
+  ['set', 'labels', 'draws', 'tested', 'score', 'estimate − score', 'naive − score'],
+  rowsOf((of) => {
+    const estimates = of.flatMap(({ estimate, scores }) =>
       estimate === null ? [] : [{ ...estimate, score: scores[estimate.labels] }],
     );
-    if (ofStrategy.length === 0) return [];
-    const shown = (values: readonly number[]) =>
-      `${signed(mean(values), 3)} ± ${((meanAndDeviation(values).deviation ?? 0) / Math.sqrt(values.length)).toFixed(3)}`;
+    if (estimates.length === 0) return [];
     return [
-      [
-        strategy === 'random' ? crossFittingSets[set].title : '',
-        strategy,
-        String(ofStrategy.length),
-        mean(ofStrategy.map(({ random }) => random)).toFixed(0),
-        mean(ofStrategy.map(({ score }) => score)).toFixed(3),
-        shown(ofStrategy.map(({ estimate, score }) => estimate - score)),
-        shown(ofStrategy.map(({ naive, score }) => naive - score)),
-      ],
+      mean(estimates.map(({ random }) => random)).toFixed(0),
+      mean(estimates.map(({ score }) => score)).toFixed(3),
+      shown(estimates.map(({ estimate, score }) => estimate - score)),
+      shown(estimates.map(({ naive, score }) => naive - score)),
     ];
   }),
 );
-const heading = ['set', 'labels', 'seeds', 'tested', 'score', 'estimate − score', 'naive − score'];
-console.log(`\n${markdownTable([heading, ...estimates])}`);
