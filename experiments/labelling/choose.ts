@@ -18,13 +18,12 @@ import { missingPath } from '../../src/missing-path.ts';
  */
 
 export const randomStart = 30;
-/** Labels before the first training, and between two. */
-export const firstLearning = 20;
+/** Labels between two trainings. */
 export const learnEvery = 10;
 /** Places in every ten labels whose thread is drawn at random. */
 const randomPlaces = [0, 3, 5, 8];
 
-export const mostPosts = 500;
+const mostPosts = 500;
 /** Threads that are judged: the first of the order, so that choosing takes seconds for any file. */
 const mostJudged = 1000;
 const mostRanked = 100;

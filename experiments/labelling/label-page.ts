@@ -4,7 +4,7 @@ import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { html, type Markup, trusted } from '../report/page/html.ts';
 import { percent } from '../report/shown-numbers.ts';
-import { firstLearning, learnEvery } from './choose.ts';
+import { learnEvery } from './choose.ts';
 import { type Answers, agreement, lastOf } from './label-file.ts';
 import type { Learnt } from './labelling.ts';
 
@@ -137,7 +137,7 @@ ${kappa === null ? null : html`<p>${counted(threads, 'answer')} to a thread that
 <h2>What the labels teach</h2>
 ${
   learnt.length === 0
-    ? html`<p>A detector learns from the first ${firstLearning} labels, and then every ${learnEvery}.</p>`
+    ? html`<p>A detector learns every ${learnEvery} labels, and has a row here from then on.</p>`
     : html`<table><thead><tr><th scope="col">labels</th><th scope="col">tested</th><th scope="col">macro-F1</th><th scope="col">changed</th></tr></thead><tbody>${learnt}</tbody></table>
 <p>Macro-F1 after all posts is cross-validated over the tested labels, which were drawn at random and had no part in the choice. A class counts from three of them on. The score moves by chance while they are few. “Changed” is the share of unlabelled threads whose prediction changed.</p>`
 }

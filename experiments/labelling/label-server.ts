@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { InputError } from '../../src/errors.ts';
 import { present } from '../../src/present.ts';
 import { listenError, namesThisMachine } from '../serve/access.ts';
-import { firstLearning, learnEvery } from './choose.ts';
+import { learnEvery } from './choose.ts';
 import { labelPage } from './label-page.ts';
 import type { Labelling, Learnt } from './labelling.ts';
 import { type Answer, labelSession } from './session.ts';
@@ -40,7 +41,7 @@ export async function serveLabels(
     isLearning = true;
     try {
       const labels = [...file.answers().classOf.values()].filter((label) => label !== null).length;
-      if (labels >= firstLearning && labels - learntFrom >= learnEvery) {
+      if (labels - learntFrom >= learnEvery) {
         learntFrom = labels;
         history.push(...present([await options.learn()]));
       }
@@ -103,9 +104,7 @@ export async function serveLabels(
       .end(page(nonce));
   };
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, '127.0.0.1', resolve);
-  }).catch((error: unknown) => {
+  await once(server.listen(port, '127.0.0.1'), 'listening').catch((error: unknown) => {
     throw listenError(error, { host: '127.0.0.1', port });
   });
   void learnWhenDue();
