@@ -39,7 +39,7 @@ kbd { margin-right: 0.4rem; padding: 0 0.35rem; border: 1px solid var(--line); b
 @media (max-width: 60rem) { .labelling { grid-template-columns: minmax(0, 1fr); } }
 `;
 
-/** The last trainings are enough to see whether more labels bring anything. */
+/** Enough to see whether more labels bring anything. */
 const shownTrainings = 10;
 
 const wordsOf: Readonly<Record<string, string>> = { 'cannot-tell': 'can’t tell', skip: 'passed over' };
@@ -101,7 +101,7 @@ function threadMarkup({ id, posts }: Thread): Markup {
     ({ author, time, text }, index) =>
       html`<li><p class="meta"><b>${index + 1}</b> <bdi>${author ?? 'unknown author'}</bdi> ${time === null ? null : html`<time datetime="${time}">${shownTime(time)}</time>`}</p><p class="text" dir="auto">${text}</p></li>`,
   );
-  return html`<h2><bdi>${id}</bdi> <span class="quiet">${posts.length === 1 ? '1 post' : `${posts.length} posts`}</span></h2>
+  return html`<h2><bdi>${id}</bdi> <span class="quiet">${counted(posts.length, 'post')}</span></h2>
 <ol class="posts">${items}</ol>`;
 }
 
