@@ -29,7 +29,13 @@ const recordSchema = z.object({
 });
 export type LabelRecord = z.infer<typeof recordSchema>;
 
-type LabelStart = { label: string; classes?: readonly string[]; seed: number };
+export interface LabelStart {
+  readonly label: string;
+  /** Those of the file if undefined. */
+  readonly classes?: readonly string[] | undefined;
+  /** Of the order by chance of a new file. */
+  readonly seed: number;
+}
 
 /**
  * Opens a label file, or begins one.
@@ -39,10 +45,10 @@ export function openLabelFile(path: string, start: LabelStart) {
   if (!existsSync(path)) beginFile(path, start);
   const [first] = linesOf(path);
   const head = headSchema.safeParse(jsonOrUndefined(first)).data;
-  const { label, classes = head?.classes ?? [] } = start;
-  if (head?.label !== label || String(head.classes) !== String(classes))
+  const { label, classes } = start;
+  if (head?.label !== label || (classes !== undefined && String(classes) !== String(head.classes)))
     throw new InputError(
-      `${path} begins with ${first.slice(0, 200)}, which is not the head of labels of ${[label, ...classes].join(', ')}; give the file that \`earshot label\` wrote for them, or another name with --labels`,
+      `${path} begins with ${first.slice(0, 200)}; it must be a file of \`earshot label\` with labels of ${label}${classes === undefined ? '' : ` and the classes ${classes.join(', ')}`}; give another file with --labels`,
     );
   let read: { size: number; answers: Answers } | null = null;
   return {

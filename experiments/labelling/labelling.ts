@@ -7,23 +7,18 @@ import { isFairTest, type Thread, veracities } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { crossValidate } from '../judging/cross-validate.ts';
 import { chanceOrder, leastSure, randomStart, storedDetector } from './choose.ts';
-import { type Answers, openLabelFile } from './label-file.ts';
+import { type Answers, type LabelStart, openLabelFile } from './label-file.ts';
 
 /**
  * Opens or begins the labels of threads.
  * @param options.annotations store with the judgements of a language model, which choose in place of the local detector
+ * @param options.labels the label file
  * @param options.classes needed if neither the threads nor the label file have the label
  * @throws InputError for a label file of another label or classes, or unknown classes
  */
 export function openLabelling(
   threads: readonly Thread[],
-  options: {
-    label: string;
-    classes?: readonly string[] | undefined;
-    labels: string;
-    seed: number;
-    annotations?: string | undefined;
-  },
+  options: LabelStart & { labels: string; annotations?: string | undefined },
 ) {
   const { label, labels, seed, annotations } = options;
   const builtIn = tasks[label]?.labels;

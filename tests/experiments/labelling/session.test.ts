@@ -205,11 +205,11 @@ describe('a label file', () => {
     appendFileSync(path, '{"kind":"label","thread":"t2","class":"closed"}\n');
     expect(() => openLabelFile(path, head).answers()).toThrow(`${path}:2 is no label of resolved, escalated: {"kind"`);
     expect(() => openLabelFile(path, { ...head, label: 'tone' })).toThrow(
-      `${path} begins with {"label":"outcome","classes":["resolved","escalated"],"seed":1}, which is not the head of labels of tone`,
+      `${path} begins with {"label":"outcome","classes":["resolved","escalated"],"seed":1}; it must be a file of \`earshot label\` with labels of tone and the classes`,
     );
     const folder = temporaryFolder({ 'other.jsonl': '{"id":"a"}\n' });
     expect(() => openLabelFile(join(folder, 'other.jsonl'), head)).toThrow(
-      'begins with {"id":"a"}, which is not the head of labels of outcome, resolved, escalated',
+      'begins with {"id":"a"}; it must be a file of `earshot label` with labels of outcome and the classes resolved, escalated',
     );
     expect(() => openLabelFile(join(folder, 'new.jsonl'), { label: 'tone', seed: 1 })).toThrow(
       'give them, such as --classes',
