@@ -31,6 +31,8 @@ const mostRanked = 100;
 export interface Choice {
   readonly thread: string;
   readonly chosen: 'random' | 'margin';
+  /** Probability of this thread in its draw; 1 for the smallest margin. */
+  readonly chance: number;
 }
 
 /** Ids in random order by hash, so that later threads take places between the others. */
@@ -55,7 +57,8 @@ export function nextChoice(options: {
   const isOpen = new Set(open);
   const isRandom = answered < randomStart || randomPlaces.includes(answered % 10);
   const least = isRandom ? undefined : ranking.find((id) => isOpen.has(id));
-  return least === undefined ? { thread: open[0], chosen: 'random' } : { thread: least, chosen: 'margin' };
+  if (least === undefined) return { thread: open[0], chosen: 'random', chance: 1 / open.length };
+  return { thread: least, chosen: 'margin', chance: 1 };
 }
 
 /**

@@ -46,14 +46,15 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 1)}\n`;
 /** The files that other programs import. */
 export const textOf = {
   csv(items, answers) {
-    const heading = ['thread', 'class', 'chosen', `posts (class: ${answers.join(', ')})`];
+    const heading = ['thread', 'class', 'chosen', 'chance', `posts (class: ${answers.join(', ')})`];
     // Spreadsheets evaluate cells that begin like a formula.
-    const rows = items.map(({ thread, chosen, text }) => [thread.replace(/^(?=[=+\-@\t\r])/, "'"), '', chosen, text]);
+    const asText = (id: string) => id.replace(/^(?=[=+\-@\t\r])/, "'");
+    const rows = items.map((item) => [asText(item.thread), '', item.chosen, String(item.chance), item.text]);
     return csvText([heading, ...rows]);
   },
   labelStudio: (items) => json(items.map((data) => ({ data }))),
   argilla: (items) =>
-    json(items.map(({ thread, text, chosen }) => ({ id: thread, fields: { text }, metadata: { chosen } }))),
+    json(items.map(({ thread: id, text, chosen, chance }) => ({ id, fields: { text }, metadata: { chosen, chance } }))),
   doccano: (items) => items.map((item) => `${JSON.stringify({ ...item, label: [] })}\n`).join(''),
 } satisfies Record<string, TextOf>;
 export type LabelFormat = keyof typeof textOf;
@@ -73,7 +74,7 @@ export async function readLabels(
   const mine = file.answers().all.filter((record) => record.annotator === annotator);
   const before = new Map(mine.map((record) => [record.thread, record.class]));
   const time = now().toISOString();
-  const records = (await readItems(path, task.name)).flatMap(({ place, thread, answer, chosen }) => {
+  const records = (await readItems(path, task.name)).flatMap(({ place, thread, answer, chosen, chance }) => {
     const text = answer.trim();
     if (text === '') return [];
     const label = text.toLowerCase().replace('’', "'") === cannotTell ? null : text;
@@ -84,20 +85,25 @@ export async function readLabels(
         : null;
     if (wrong !== null) throw new InputError(`${place}: ${wrong}`);
     if (before.get(thread) === label) return [];
-    return [{ kind: label === null ? 'cannot-tell' : 'label', thread, class: label, annotator, time, chosen } as const];
+    const kind = label === null ? ('cannot-tell' as const) : ('label' as const);
+    return [{ kind, thread, class: label, annotator, time, chosen, chance }];
   });
   for (const record of records) file.append(record);
   return records.length;
 }
 
 const thread = z.string();
-const chosen = z.enum(['random', 'margin']).catch('margin');
+const draw = {
+  chosen: z.enum(['random', 'margin']).catch('margin'),
+  // Spreadsheets write decimals with a comma in many languages.
+  chance: z.preprocess((value) => Number(String(value).replace(',', '.')), z.number().positive().max(1)).catch(1),
+};
 
 const choices = z.object({ value: z.object({ choices: z.array(z.string()).default([]) }) });
 const annotation = z.object({ was_cancelled: z.boolean().default(false), result: z.array(choices) });
 /** Exports of Label Studio (JSON). */
 const labelStudioTask = z
-  .object({ data: z.object({ thread, chosen }), annotations: z.array(annotation).default([]) })
+  .object({ data: z.object({ thread, ...draw }), annotations: z.array(annotation).default([]) })
   .transform(({ data, annotations }) => {
     const results = annotations.filter((each) => !each.was_cancelled).flatMap(({ result }) => result);
     return { ...data, answer: results.flatMap(({ value }) => value.choices).at(-1) };
@@ -108,7 +114,7 @@ const argillaRecord = z
   .object({
     id: z.string(),
     fields: z.looseObject({}),
-    metadata: z.object({ chosen }).default({ chosen: 'margin' }),
+    metadata: z.object(draw).default({ chosen: 'margin', chance: 1 }),
     responses: z.record(z.string(), z.array(z.object({ value: z.string() }))).default({}),
   })
   .transform(({ id, metadata, responses }) => {
@@ -118,13 +124,13 @@ const argillaRecord = z
 
 /** Exports of doccano (JSONL) and of Label Studio (JSON-MIN), which names the answer after the label. */
 const flatItem = (label: string) =>
-  z.looseObject({ thread, chosen, label: z.array(z.string()).optional() }).transform((item) => {
+  z.looseObject({ thread, ...draw, label: z.array(z.string()).optional() }).transform((item) => {
     const answer = z.string().optional().catch(undefined).parse(item[label]);
-    return { thread: item.thread, chosen: item.chosen, answer: item.label?.at(-1) ?? answer };
+    return { thread: item.thread, chosen: item.chosen, chance: item.chance, answer: item.label?.at(-1) ?? answer };
   });
 
 const tableRow = z
-  .object({ thread: z.string(), class: z.string(), chosen })
+  .object({ thread, class: z.string(), ...draw })
   .transform((row) => ({ ...row, thread: row.thread.replace(/^'(?=[=+\-@\t\r])/, ''), answer: row.class }));
 
 /** The items of a file in any of these formats. @throws InputError for another form */

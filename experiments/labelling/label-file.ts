@@ -19,13 +19,21 @@ const headSchema = z.strictObject({
   seed: z.int().describe('of the order by chance'),
 });
 
-const recordSchema = z.object({
+/**
+ * A record says how its thread was chosen and how likely that was, so that an estimate over labels that were not drawn
+ * evenly can be without bias (Farquhar, Gal and Rainforth 2021, "On Statistical Bias in Active Learning",
+ * https://arxiv.org/abs/2101.11665).
+ */
+const recordSchema = z.strictObject({
   kind: z.enum(['shown', 'label', 'cannot-tell', 'skip', 'undo']),
   thread: z.string(),
   class: z.string().nullable().default(null).describe('of a label'),
   annotator: z.string().min(1),
   time: z.iso.datetime(),
-  chosen: z.enum(['random', 'margin', 'again']).describe('how the thread was chosen; again: it was answered before'),
+  chosen: z
+    .enum(['random', 'margin', 'again'])
+    .describe('how the thread was chosen; again: to see whether people agree'),
+  chance: z.number().positive().max(1).describe('of this thread in the draw that chose it'),
 });
 export type LabelRecord = z.infer<typeof recordSchema>;
 

@@ -20,7 +20,7 @@ export function labelSession(options: {
 }) {
   const { file, order, annotator, now } = options;
   const inFile = new Set(order);
-  const add = (record: Pick<LabelRecord, 'kind' | 'thread' | 'chosen'> & Partial<LabelRecord>) =>
+  const add = (record: Pick<LabelRecord, 'kind' | 'thread' | 'chosen' | 'chance'> & Partial<LabelRecord>) =>
     file.append({ class: null, annotator, time: now().toISOString(), ...record });
   const inSight = () => {
     const shown = file.answers().shownTo.get(annotator);
@@ -39,6 +39,7 @@ export function labelSession(options: {
             holders.set(record.thread, record);
         const shown = inSight();
         const isMine =
+          shown?.kind === 'undo' ||
           shown?.chosen === 'again' ||
           (shown !== null && !classOf.has(shown.thread) && (holders.get(shown.thread) ?? shown) === shown);
         if (isMine) return shown;
@@ -54,12 +55,16 @@ export function labelSession(options: {
     /** Adds the answer. Answers about other threads are ignored, such as a form that is sent twice. */
     answer(thread: string, answer: Answer): void {
       const shown = inSight();
-      if (shown?.thread === thread) add({ thread, chosen: shown.chosen, ...answer });
+      if (shown?.thread !== thread) return;
+      const { chosen, chance } = shown;
+      add({ thread, chosen, chance, ...answer });
     },
     /** Takes the last answer back and shows its thread again. */
     undo(): void {
       const last = lastOf(annotator, file.answers());
-      if (last !== null) add({ kind: 'undo', thread: last.thread, chosen: 'again' });
+      if (last === null) return;
+      const { thread, chosen, chance } = last;
+      add({ kind: 'undo', thread, chosen, chance });
     },
   };
 }
@@ -79,5 +84,6 @@ function askedAgain(
   const from = others.length > 0 ? others : once.filter(({ thread }) => !recent.has(thread));
   if (from.length === 0) return null;
   const random = Random.seeded({ seed, purpose: `asked again ${annotator} ${mine.length}` });
-  return { thread: from[random.integer(from.length)].thread, chosen: 'again' as const };
+  const { thread } = from[random.integer(from.length)];
+  return { thread, chosen: 'again' as const, chance: 1 / from.length };
 }

@@ -37,11 +37,13 @@ describe('label without the page', () => {
   it('goes from threads without a label to a file that init takes', async () => {
     const { cwd, succeed, table, fillIn } = folder();
     await succeed(...classes, '--next', '30', '--csv', 'next.csv');
-    expect(table()).toMatch(/^thread,class,chosen,"posts \(class: resolved, escalated, can't tell\)"\n/);
+    expect(table()).toMatch(/^thread,class,chosen,chance,"posts \(class: resolved, escalated, can't tell\)"\n/);
     expect(table().match(/,,random,/g)).toHaveLength(30);
     fillIn((id) => outcomeOf.get(id) ?? '');
     const { out, errors } = await succeed('--read', 'next.csv', '--next', '20', '--csv', 'next.csv');
     expect(errors).toContain('next.csv: 30 labels read');
+    const records = readFileSync(join(cwd, 'threads.outcome.labels.jsonl'), 'utf8').trim().split('\n').slice(1);
+    expect(records.map((line) => JSON.parse(line).chance)).toEqual(records.map((_, place) => 1 / (120 - place)));
     expect(out).toContain('30 of 120 threads have the label outcome. All of them train, and 30\ntest: those');
     expect(out).toContain('Next: the same command again; a policy takes at least 40 labels');
     // The detector has learned from thirty, and chooses six of ten.
@@ -136,7 +138,7 @@ describe('label without the page', () => {
   it('keeps ids that a spreadsheet would compute', async () => {
     const { succeed, fillIn, table } = folder([makeThread('=1+1', { rumor: null })]);
     await succeed(...classes, '--next', '1', '--csv', 'next.csv');
-    expect(table()).toContain("\n'=1+1,,random,");
+    expect(table()).toContain("\n'=1+1,,random,1,");
     fillIn(() => 'resolved');
     expect((await succeed('--read', 'next.csv')).out).toContain('1 of 1 threads have the label');
   });

@@ -20,7 +20,7 @@ describe('the next thread', () => {
   const open = ['a', 'b', 'c'];
 
   it('is drawn at random thirty times, and without a ranking', () => {
-    expect(nextChoice({ open, answered: 29, ranking })).toEqual({ thread: 'a', chosen: 'random' });
+    expect(nextChoice({ open, answered: 29, ranking })).toEqual({ thread: 'a', chosen: 'random', chance: 1 / 3 });
     expect(nextChoice({ open, answered: 31, ranking: [] })?.chosen).toBe('random');
   });
 
@@ -30,7 +30,7 @@ describe('the next thread', () => {
         (own) => own === 'margin',
       ).length;
     expect([30, 90, 340].map(marginsOf)).toEqual([6, 6, 6]);
-    expect(nextChoice({ open, answered: 31, ranking })).toEqual({ thread: 'b', chosen: 'margin' });
+    expect(nextChoice({ open, answered: 31, ranking })).toEqual({ thread: 'b', chosen: 'margin', chance: 1 });
     expect(nextChoice({ open: ['a', 'c'], answered: 31, ranking })?.thread).toBe('c');
   });
 

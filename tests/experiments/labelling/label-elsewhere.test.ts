@@ -4,8 +4,8 @@ import { readItems, textOf } from '../../../experiments/labelling/label-elsewher
 import { temporaryFolder, writeFiles } from '../../src/data/fixtures.ts';
 
 const items = [
-  { thread: '17', chosen: 'random', text: '1. ann 2024-03-18T01:10:13Z\nIt broke.' },
-  { thread: 'b', chosen: 'margin', text: '1.  \nNo, it works.' },
+  { thread: '17', chosen: 'random', chance: 0.25, text: '1. ann 2024-03-18T01:10:13Z\nIt broke.' },
+  { thread: 'b', chosen: 'margin', chance: 1, text: '1.  \nNo, it works.' },
 ] as const;
 
 async function read(text: string, name = 'export.json') {
@@ -21,7 +21,7 @@ describe('what other programs import', () => {
     expect(JSON.parse(textOf.argilla(items))[0]).toEqual({
       id: '17',
       fields: { text: items[0].text },
-      metadata: { chosen: 'random' },
+      metadata: { chosen: 'random', chance: 0.25 },
     });
   });
 
@@ -33,8 +33,8 @@ describe('what other programs import', () => {
 
 describe('what other programs export', () => {
   const answered = [
-    { thread: '17', answer: 'resolved', chosen: 'random' },
-    { thread: 'b', answer: '', chosen: 'margin' },
+    { thread: '17', answer: 'resolved', chosen: 'random', chance: 0.25 },
+    { thread: 'b', answer: '', chosen: 'margin', chance: 1 },
   ];
   const [first, second] = items;
 
@@ -69,8 +69,8 @@ describe('what other programs export', () => {
 
   it('is read from Argilla', async () => {
     const common = { suggestions: {}, vectors: {}, status: 'pending', _server_id: null };
-    const recordOf = ({ thread: id, text, chosen }: (typeof items)[number], responses: object) => ({
-      ...{ id, fields: { text }, metadata: { chosen }, responses },
+    const recordOf = ({ thread: id, text, chosen, chance }: (typeof items)[number], responses: object) => ({
+      ...{ id, fields: { text }, metadata: { chosen, chance }, responses },
       ...common,
     });
     const given = { outcome: [{ value: 'resolved', user_id: '00000000-0000-0000-0000-000000000001' }] };
@@ -84,6 +84,13 @@ describe('what other programs export', () => {
       { id: 2, ...second, label: [] },
     ];
     expect(await read(lines.map((line) => JSON.stringify(line)).join('\n'), 'all.jsonl')).toMatchObject(answered);
+  });
+
+  it('has the chance of each draw, also as a spreadsheet writes it, and 1 where it has none', async () => {
+    const table =
+      'thread,class,chosen,chance\na,resolved,random,0.125\nb,resolved,random,"0,125"\nc,resolved,margin,\n';
+    expect((await read(table, 'next.csv')).map(({ chance }) => chance)).toEqual([0.125, 0.125, 1]);
+    expect(await read('thread,class\na,resolved\n', 'next.csv')).toMatchObject([{ chosen: 'margin', chance: 1 }]);
   });
 
   it('is refused where it is something else', async () => {

@@ -19,7 +19,7 @@ async function rankingWith(turned: 'random' | 'margin' | null) {
   const answer = (thread: string, chosen: 'random' | 'margin') => {
     const place = order.indexOf(thread) + (chosen === turned && order.indexOf(thread) >= randomStart ? 1 : 0);
     const time = new Date(0).toISOString();
-    file.append({ kind: 'label', thread, class: classes[place % 2], annotator: 'anna', time, chosen });
+    file.append({ kind: 'label', thread, class: classes[place % 2], annotator: 'anna', time, chosen, chance: 1 });
   };
   for (const id of order.slice(0, randomStart + 10)) answer(id, 'random');
   for (const id of order.slice(-10)) answer(id, 'margin');
@@ -60,7 +60,7 @@ describe('stored judgements', () => {
     for (const [place, thread] of others.slice(0, 10).entries())
       labelling.file.append({
         ...{ kind: 'label', thread, class: classes[place % 2], annotator: 'anna' },
-        ...{ time: new Date(0).toISOString(), chosen: 'random' },
+        ...{ time: new Date(0).toISOString(), chosen: 'random', chance: 1 },
       });
     expect((await labelling.learn())?.ranking).toEqual([b, c, a]);
   });
@@ -77,7 +77,7 @@ describe('the score', () => {
     const labelling = openLabelling(threads, { label: 'outcome', classes: [...classes, 'withdrawn'], seed: 1, labels });
     for (const [place, thread] of labelling.order.slice(0, 24).entries())
       labelling.file.append({
-        ...{ kind: 'label', thread, class: classes[place % 2], annotator: 'anna', chosen: 'random' },
+        ...{ kind: 'label', thread, class: classes[place % 2], annotator: 'anna', chosen: 'random', chance: 1 },
         time: new Date(0).toISOString(),
       });
     const learnt = await labelling.learn();

@@ -48,7 +48,7 @@ describe('a session', () => {
   it('shows a thread until it is answered, also after a crash', () => {
     const { session, path } = opened();
     const shown = session().current([]);
-    expect(shown).toMatchObject({ thread: 't0', chosen: 'random' });
+    expect(shown).toMatchObject({ thread: 't0', chosen: 'random', chance: 1 / 60 });
     expect(session().current([])?.thread).toBe('t0');
     session().answer('t0', resolved);
     expect(session().current([])?.thread).toBe('t1');
@@ -60,6 +60,7 @@ describe('a session', () => {
       annotator: 'anna',
       time: at(0).toISOString(),
       chosen: 'random',
+      chance: 1 / 60,
     });
   });
 
@@ -93,10 +94,11 @@ describe('a session', () => {
       annotator: 'bob',
       time: at(0).toISOString(),
       chosen: 'again',
+      chance: 1,
     };
     appendFileSync(path, `${JSON.stringify({ kind: 'label', ...record })}\n`);
     session('anna').undo();
-    expect(session('anna').current([])?.thread).toBe('t0');
+    expect(session('anna').current([])).toMatchObject({ thread: 't0', chosen: 'random', chance: 1 / 60 });
   });
 
   it('ignores an answer to what is not in sight, such as a form that is sent twice', () => {
@@ -119,6 +121,7 @@ describe('a session', () => {
     expect([...answers().classOf.keys()]).toEqual(['t0']);
     expect(own.current([])?.thread).toBe('t1');
     own.answer('t1', escalated);
+    expect(answers().all.at(-1)).toMatchObject({ thread: 't1', chosen: 'random', chance: 1 / 59 });
     expect(own.current([])?.thread).toBe('t2');
     expect([...answers().classOf]).toEqual([
       ['t0', 'resolved'],
@@ -153,7 +156,8 @@ describe('a session', () => {
     const threads = label(session(), 19);
     expect(new Set(threads).size).toBe(19);
     const again = session().current([]);
-    expect(again?.chosen).toBe('again');
+    // The last ten of the nineteen are not asked.
+    expect(again).toMatchObject({ chosen: 'again', chance: 1 / 9 });
     expect(threads.slice(0, 9)).toContain(again?.thread);
     session().answer(again?.thread ?? '', { kind: 'skip' });
     const other = session().current([]);
@@ -189,7 +193,7 @@ describe('a label file', () => {
     expect([...answers().classOf.keys()]).toEqual(['t0', 't1', 't2']);
   });
 
-  it('reads the records of earlier versions, and the first of two heads', () => {
+  it('reads the first of two heads', () => {
     const { path, answers } = opened();
     openLabelFile(path, head);
     const record = { kind: 'label', thread: 't0', class: 'resolved', annotator: 'anna', time: at(0).toISOString() };
@@ -225,7 +229,7 @@ describe('threads with their labels', () => {
       own: string | null,
       chosen: 'random' | 'margin',
       kind: 'label' | 'skip' | 'cannot-tell' = 'label',
-    ) => file.append({ kind, thread, class: own, annotator: 'anna', time: at(0).toISOString(), chosen });
+    ) => file.append({ kind, thread, class: own, annotator: 'anna', time: at(0).toISOString(), chosen, chance: 1 });
     add('a', 'resolved', 'random');
     add('b', 'escalated', 'margin');
     add('c', null, 'random', 'skip');
@@ -258,7 +262,7 @@ describe('threads with their labels', () => {
         file.append({
           ...{ kind: 'label', thread, class: 'resolved', annotator: 'anna' },
           time: at(0).toISOString(),
-          ...{ chosen },
+          ...{ chosen, chance: 1 },
         });
       const many = Array.from({ length: 80 }, (_, index) => `t${index}`);
       for (const id of many.slice(0, sample)) labelled(id, 'random');
@@ -289,6 +293,7 @@ describe('threads with their labels', () => {
         annotator: 'x',
         time: at(0).toISOString(),
         chosen: 'random',
+        chance: 1,
       });
     const threads = ['a', 'b'].map((id) => makeThread(id, { rumor: null }));
     const labelled = threadsWithLabels(threads, {
