@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
 import { counted, grouped } from '../../src/counted.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { present } from '../../src/present.ts';
+import { type Chart, dots, draw, figure, quantity, silent } from '../report/page/chart.ts';
 import { html, type Markup, trusted } from '../report/page/html.ts';
-import { percent } from '../report/shown-numbers.ts';
+import { percent, signed } from '../report/shown-numbers.ts';
 import { learnEvery } from './choose.ts';
 import { type Answers, agreement, lastOf } from './label-file.ts';
 import type { Learnt } from './labelling.ts';
@@ -18,6 +21,7 @@ export interface LabelPage {
   readonly open: number;
   readonly history: readonly Learnt[];
   readonly isLearning: boolean;
+  readonly curve: Markup | null;
   /** Permits the page's script. */
   readonly nonce: string;
 }
@@ -34,13 +38,9 @@ header { display: flex; flex-wrap: wrap; align-items: baseline; column-gap: 1rem
 .answers .other { color: var(--quiet); }
 kbd { margin-right: 0.4rem; padding: 0 0.35rem; border: 1px solid var(--line); border-radius: 0.25rem; background: var(--raised); font: 0.85em ui-monospace, monospace; }
 .labelling aside > * { max-width: 100%; margin-bottom: 0.8rem; }
-.labelling thead th { white-space: nowrap; }
 .labelling [role="status"]:empty { display: none; }
 @media (max-width: 60rem) { .labelling { grid-template-columns: minmax(0, 1fr); } }
 `;
-
-/** Enough to see whether more labels bring anything. */
-const shownTrainings = 10;
 
 const wordsOf: Readonly<Record<string, string>> = { 'cannot-tell': 'can’t tell', skip: 'passed over' };
 
@@ -121,25 +121,52 @@ ${button('cannot-tell', 't', 'can’t tell')}${button('skip', 's', 'skip')}`;
   return html`<form method="post">${ofThread}${hasLast ? button('undo', 'u', 'undo') : null}</form>`;
 }
 
-function progressMarkup({ task, answers, history, isLearning }: LabelPage): Markup {
+function progressMarkup({ task, answers, history, isLearning, curve }: LabelPage): Markup {
   const classes = [...answers.classOf.values()];
-  const row = (heading: string | number, ...cells: (string | number)[]) =>
-    html`<tr><th scope="row">${heading}</th>${cells.map((cell) => html`<td class="number">${cell}</td>`)}</tr>`;
+  const row = (name: string, count: number) =>
+    html`<tr><th scope="row">${name}</th><td class="number">${count}</td></tr>`;
   const countOf = (label: string | null) => classes.filter((each) => each === label).length;
   const { threads, kappa } = agreement(answers);
-  const learnt = history
-    .slice(-shownTrainings)
-    .map(({ labels, tested, macroF1, changed }) =>
-      row(labels, tested, macroF1?.toFixed(3) ?? '–', changed === null ? '–' : percent(changed)),
-    );
   return html`<table><caption>Answers</caption><tbody>${task.labels.map((name) => row(name, countOf(name)))}${row('can’t tell', countOf(null))}</tbody></table>
 ${kappa === null ? null : html`<p>${counted(threads, 'answer')} to a thread that was labelled before; Cohen’s kappa is ${kappa.toFixed(2)}.</p>`}
 <h2>What the labels teach</h2>
-${
-  learnt.length === 0
-    ? html`<p>A detector learns every ${learnEvery} labels, and has a row here from then on.</p>`
-    : html`<table><thead><tr><th scope="col">labels</th><th scope="col">tested</th><th scope="col">macro-F1</th><th scope="col">changed</th></tr></thead><tbody>${learnt}</tbody></table>
-<p>Macro-F1 after all posts is cross-validated over the tested labels, which were drawn at random and had no part in the choice. A class counts from three of them on. The score moves by chance while they are few. “Changed” is the share of unlabelled threads whose prediction changed.</p>`
+<p>${history.length === 0 ? `A detector learns every ${learnEvery} labels, and is scored here from then on.` : scoreInWords(history[history.length - 1])}</p>
+${history.length < 2 ? null : html`<p>${changeInWords(history.slice(-2))}</p>`}
+${isLearning ? html`<p class="quiet">The detector is learning; go on.</p>` : null}
+${curve}`;
 }
-${isLearning ? html`<p class="quiet">The detector is learning; go on.</p>` : null}`;
+
+function scoreInWords({ macroF1, labels, tested }: Learnt): string {
+  const drawn = `Of the ${labels} labels, ${tested} test: those that were drawn at random and had no part in the choice`;
+  if (macroF1 === null) return `${drawn}: too few for a score so far.`;
+  return `Macro-F1 after all posts is ${macroF1.toFixed(3)} with ${labels} labels, cross-validated. ${drawn}. A class counts from ${fewestInFolds} of them on. All train.`;
+}
+
+function changeInWords([before, last]: readonly Learnt[]): string {
+  const changes = [
+    last.changed !== null && `the predictions of ${percent(last.changed)} of the unlabelled threads`,
+    before.macroF1 !== null && last.macroF1 !== null && `macro-F1 by ${signed(last.macroF1 - before.macroF1, 3)}`,
+  ];
+  const text = present(changes).join(', and ');
+  return text === '' ? '' : `The last ${last.labels - before.labels} labels changed ${text}.`;
+}
+
+/** The chart of scores; null before the second score. */
+export async function scoreCurve(history: readonly Learnt[]): Promise<Markup | null> {
+  const values = history.flatMap(({ labels, macroF1 }) =>
+    macroF1 === null ? [] : [{ labels, macroF1, details: `${labels} labels\nmacro-F1 ${macroF1.toFixed(3)}` }],
+  );
+  if (values.length < 2) return null;
+  const place = {
+    x: quantity('labels', { title: 'labels', scale: { zero: false }, axis: { tickCount: 5, format: 'd' } }),
+    y: quantity('macroF1', { title: 'macro-F1', scale: { zero: false }, axis: { tickCount: 5, format: '.2f' } }),
+  };
+  const chart: Chart = {
+    name: 'labels',
+    title: 'Macro-F1 by labels',
+    label: `Cross-validated macro-F1, ${values.map(({ labels, macroF1 }) => `${macroF1.toFixed(2)} with ${labels} labels`).join(', ')}.`,
+    caption: 'It moves by chance while few labels test. Where it no longer rises, more labels bring little.',
+    spec: { data: { values }, layer: [silent('line', place), dots(place, {})] },
+  };
+  return figure(await draw(chart));
 }

@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import { present } from '../../src/present.ts';
 import { listenError, namesThisMachine } from '../serve/access.ts';
 import { learnEvery } from './choose.ts';
-import { labelPage } from './label-page.ts';
+import { labelPage, scoreCurve } from './label-page.ts';
 import type { Labelling, Learnt } from './labelling.ts';
 import { type Answer, labelSession } from './session.ts';
 
@@ -32,6 +32,7 @@ export async function serveLabels(
   const session = labelSession({ file, order, annotator, now });
   const token = randomBytes(16).toString('hex');
   const history: Learnt[] = [];
+  let curve: Awaited<ReturnType<typeof scoreCurve>> = null;
   let isLearning = false;
   let learntFrom = 0;
   let isStopped = false;
@@ -43,7 +44,9 @@ export async function serveLabels(
       const labels = [...file.answers().classOf.values()].filter((label) => label !== null).length;
       if (labels - learntFrom >= learnEvery) {
         learntFrom = labels;
-        history.push(...present([await options.learn()]));
+        const learnt = present([await options.learn()]);
+        curve = await scoreCurve([...history, ...learnt]);
+        history.push(...learnt);
       }
     } catch (error) {
       if (!isStopped) onNote(`the detector did not learn: ${error instanceof Error ? error.message : error}`);
@@ -57,7 +60,7 @@ export async function serveLabels(
     const answers = file.answers();
     const open = order.filter((id) => !answers.classOf.has(id)).length;
     const thread = threads.get(shown?.thread ?? '') ?? null;
-    return labelPage({ task, annotator, thread, answers, open, history, isLearning, nonce });
+    return labelPage({ task, annotator, thread, answers, open, history, isLearning, curve, nonce });
   };
 
   const take = (form: URLSearchParams): void => {

@@ -153,16 +153,17 @@ describe('learning', () => {
     for (let count = 0; count < 15; count++) await send('class-1');
     expect(waiting).toHaveLength(1);
     waiting[0](learnt(10, 0.5));
-    await expect
-      .poll(page, { timeout: 100_000 })
-      .toContain('<th scope="row">10</th><td class="number">30</td><td class="number">0.500</td>');
+    await expect.poll(page, { timeout: 100_000 }).toContain('Macro-F1 after all posts is 0.500 with 10 labels');
+    expect(await page()).not.toContain('<svg');
     await page();
     expect(waiting).toHaveLength(2);
     waiting[1](learnt(24, 0.625));
-    await expect.poll(page, { timeout: 100_000 }).toContain('0.625');
-    expect(await page()).toContain(
-      '<th scope="row">24</th><td class="number">30</td><td class="number">0.625</td><td class="number">25%</td>',
-    );
+    await expect.poll(page, { timeout: 100_000 }).toContain('macro-F1 by +0.125');
+    const text = await page();
+    expect(text).toContain('The last 14 labels changed the predictions of 25% of the unlabelled threads');
+    expect(text).toContain('<svg');
+    expect(text).toContain('aria-label="Cross-validated macro-F1, 0.50 with 10 labels, 0.63 with 24 labels."');
+    expect(text).toContain('Of the 24 labels, 30 test: those that were drawn at random');
   });
 
   it('chooses by its ranking', async () => {
