@@ -1,9 +1,8 @@
 import { Command, Option } from '@commander-js/extra-typings';
-import { type TableField, tableFields } from '../../src/data/field-names.ts';
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
 import type { TableImportOptions } from '../../src/data/importers/table/columns.ts';
 import { optionOf, type TableColumns } from '../../src/data/importers/table/columns.ts';
-import { isLabelled, type Thread } from '../../src/data/thread.ts';
+import { isLabelled, type TableField, type Thread, tableFields } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { present } from '../../src/present.ts';
 import { collect, optionValue } from './option-values.ts';

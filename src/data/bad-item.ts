@@ -1,6 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
-import { entryOf } from '../entry-of.ts';
 import { InputError } from '../errors.ts';
 
 export interface SkipOptions {
@@ -59,6 +58,11 @@ export async function* eachOrSkip<From, To>(
     const done = parsed instanceof Promise ? await parsed : parsed;
     if (done !== null) yield done;
   }
+}
+
+/** The refusal of files that are not of a format. */
+export function unexpected({ name, expects }: { name: string; expects: string }, problem: string): InputError {
+  return new InputError(`${problem}; ${name} expects ${expects}`);
 }
 
 /** A value as JSON on one line, cut to 80 characters so that an error stays readable. */
@@ -120,7 +124,7 @@ export function unknownKeyError({
     const spelling = issue.keys[0].toLowerCase().replace(/[^a-z]/g, '');
     const nearest = closest(spelling, [...keys]);
     const isNear = distance(spelling, nearest.toLowerCase()) <= Math.max(1, nearest.length / 3);
-    const meant = entryOf(nearMisses, spelling) ?? (isNear ? nearest : null);
+    const meant = Object.hasOwn(nearMisses, spelling) ? nearMisses[spelling] : isNear ? nearest : null;
     return `unknown key, ${meant === null ? `known are ${keys.join(', ')}` : `did you mean ${meant}?`}`;
   };
 }

@@ -114,14 +114,9 @@ function timingGrower({ timing, labels: { length: classCount } }: Omit<PrefixMod
   };
 }
 
-interface NgramBlock {
-  /** The column of an n-gram, by its hash; −1 for one that no training text had. */
-  readonly columnOf: (hash: number) => number;
-  readonly idf: Float32Array;
-  readonly weights: Float32Array;
-}
+type NgramBlock = ReturnType<typeof openBlock>;
 
-function openBlock(saved: SavedBlock, classCount: number): NgramBlock {
+function openBlock(saved: SavedBlock, classCount: number) {
   const keys = integersFromBase64(saved.keys);
   const idf = floatsFromBase64(saved.idf);
   const weights = floatsFromBase64(saved.weights);
@@ -132,7 +127,10 @@ function openBlock(saved: SavedBlock, classCount: number): NgramBlock {
   return { columnOf: columnsByHash(keys), idf, weights };
 }
 
-/** An open-addressing table at most a quarter full, because most look-ups of n-grams fail. */
+/**
+ * The column of an n-gram, by its hash; −1 for one that no training text had. An open-addressing
+ * table at most a quarter full, because most look-ups of n-grams fail.
+ */
 function columnsByHash(hashes: Int32Array): (hash: number) => number {
   let slots = 16;
   while (slots < 4 * hashes.length) slots *= 2;

@@ -3,13 +3,13 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
-import { eachOrSkip, orSkip, parseItem, type SkipOptions } from '../bad-item.ts';
+import { eachOrSkip, orSkip, parseItem, type SkipOptions, unexpected } from '../bad-item.ts';
 import { linesOf, wholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 import { assembleThread, claimFirst } from './assemble-thread.ts';
 import { filesBelow } from './foreign-files.ts';
-import { type ImportContext, type Importer, unexpected } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import { foreignTime } from './read-time.ts';
 import { zippedFiles } from './zip-archive.ts';
 

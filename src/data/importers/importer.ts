@@ -1,4 +1,3 @@
-import { InputError } from '../../errors.ts';
 import type { SkipOptions } from '../bad-item.ts';
 import type { ReadingOptions } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
@@ -49,9 +48,4 @@ export interface Importer {
    * @throws InputError for a bad item that is not skipped, or paths that the format does not expect
    */
   read(paths: readonly string[], options: ImportContext): AsyncGenerator<Thread>;
-}
-
-/** The refusal of files that are not of a format. */
-export function unexpected({ name, expects }: Pick<Importer, 'name' | 'expects'>, problem: string): InputError {
-  return new InputError(`${problem}; ${name} expects ${expects}`);
 }

@@ -52,9 +52,9 @@ export function readTime(text: string, reading: TimeReading = {}): ForeignTime |
     .replace(/\s+/g, ' ')
     .replace(/ ?\([^()]*\)$|\[[\w/+-]+\]$/, '')
     .replace(/([+-]\d{4}) [A-Z]{1,5}(?: m=\S+)?$/, '$1');
-  for (const [form, parts] of forms) {
+  for (const form of forms) {
     const match = form.exec(plain);
-    if (match !== null) return partsTime(parts(match.groups ?? {}), reading);
+    if (match !== null) return partsTime(match.groups ?? {}, reading);
   }
   const [, zone] = /\d ?([A-Z]{2,5})$/i.exec(plain) ?? [];
   if (zone !== undefined && readTime(plain.slice(0, -zone.length).trim(), reading) instanceof Object)
@@ -64,13 +64,8 @@ export function readTime(text: string, reading: TimeReading = {}): ForeignTime |
 
 const noTime = 'must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix seconds or milliseconds';
 
-/** A day of the calendar, or two numbers whose order is not yet known. */
-type Day =
-  | { readonly year: string; readonly month: string; readonly day: string }
-  | { readonly year: string; readonly first: string; readonly second: string };
-
+/** The parts of a time by name: a day of the calendar, or two numbers whose order is not yet known, and a clock. */
 type Groups = Readonly<Record<string, string | undefined>>;
-type TimeParts = Day & { readonly clock: Groups };
 
 const clock = String.raw`(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<seconds>\d\d)(?:[.,](?<fraction>\d+))?)?(?: ?(?<half>[ap])\.?m\.?)?`;
 const basicClock = String.raw`(?<hour>\d\d)(?:(?<minute>\d\d)(?:(?<seconds>\d\d)(?:[.,](?<fraction>\d+))?)?)?`;
@@ -83,54 +78,42 @@ function form(text: string): RegExp {
   return new RegExp(`^${text}$`, 'i');
 }
 
-const ordered = (groups: Groups): TimeParts => ({ ...dated(groups), clock: groups });
-const unordered = ({ year = '', first = '', second = '', ...rest }: Groups): TimeParts => ({
-  ...{ year, first, second },
-  clock: rest,
-});
+const forms: readonly RegExp[] = [
+  // 2024-03-05T10:00:00.5+01:00, 2024/3/5 10:00, 2024.03.05
+  form(`(?<year>\\d{4})([-/.])(?<month>\\d{1,2})\\2(?<day>\\d{1,2})(?:(?:T|,? ) ?${clock})? ?${zone}?`),
+  form(`(?<year>\\d{4})-(?<month>\\d\\d)-(?<day>\\d\\d)T${basicClock} ?${zone}?`),
+  // 20240305T100000Z
+  form(`(?<year>\\d{4})(?<month>\\d\\d)(?<day>\\d\\d)[T ](?:${basicClock}) ?${zone}?`),
+  form(`(?<year>\\d{4})(?<month>\\d\\d)(?<day>\\d\\d)[T ](?:${clock}) ?${zone}?`),
+  // Tue, 05 Mar 2024 10:00:00 +0000, 5-Mar-2024, 05/Mar/2024:10:00:00 +0000
+  form(
+    `${weekday}${dayOfMonth}[ /.-]+${month}[ /.,-]+(?<year>\\d{4}|\\d\\d)(?:(?:T|:|,? (?:at )?)${clock})? ?${zone}?`,
+  ),
+  // March 5, 2024 10:00 AM, Tue Mar 05 2024 10:00:00 GMT+0100
+  form(`${weekday}${month} ${dayOfMonth},? (?<year>\\d{4})(?:,? (?:at )?${clock})? ?${zone}?`),
+  // Tue Mar 05 10:00:00 +0000 2024, Tue Mar 5 10:00:00 2024 +0100
+  form(`${weekday}${month} ${dayOfMonth} ${clock} ?${zone}? (?<year>\\d{4})`),
+  form(`${weekday}${month} ${dayOfMonth} ${clock} (?<year>\\d{4}) ?${zone}?`),
+  // 05/03/2024 10:00
+  form(`(?<first>\\d{1,2})([/.-])(?<second>\\d{1,2})\\2(?<year>\\d{4}|\\d\\d)(?:[ ,T]+${clock})? ?${zone}?`),
+];
+
+function partsTime(parts: Groups, reading: TimeReading): ForeignTime | string {
+  const date = parts.first === undefined ? dated(parts) : orderedDay(parts, reading);
+  if (typeof date === 'string') return date;
+  if (date.year.length === 2) return `has a year of two digits, ${date.year}; write all four`;
+  if (date.month === '0') return 'names no month; write its first three letters in English, or its number';
+  return isDay(dayText(date)) ? timeOnDay(dayText(date), parts) : noSuchDay;
+}
 
 function dated({ year = '', month, day = '', name = '' }: Groups) {
   const isMeant = (whole: string) => whole.slice(0, 3).toLowerCase() === name.slice(0, 3).toLowerCase();
   return { year, month: month ?? String(monthNames.findIndex(isMeant) + 1), day };
 }
 
-const forms: readonly (readonly [RegExp, (groups: Groups) => TimeParts])[] = [
-  // 2024-03-05T10:00:00.5+01:00, 2024/3/5 10:00, 2024.03.05
-  [form(`(?<year>\\d{4})([-/.])(?<month>\\d{1,2})\\2(?<day>\\d{1,2})(?:(?:T|,? ) ?${clock})? ?${zone}?`), ordered],
-  [form(`(?<year>\\d{4})-(?<month>\\d\\d)-(?<day>\\d\\d)T${basicClock} ?${zone}?`), ordered],
-  // 20240305T100000Z
-  [form(`(?<year>\\d{4})(?<month>\\d\\d)(?<day>\\d\\d)[T ](?:${basicClock}) ?${zone}?`), ordered],
-  [form(`(?<year>\\d{4})(?<month>\\d\\d)(?<day>\\d\\d)[T ](?:${clock}) ?${zone}?`), ordered],
-  // Tue, 05 Mar 2024 10:00:00 +0000, 5-Mar-2024, 05/Mar/2024:10:00:00 +0000
-  [
-    form(
-      `${weekday}${dayOfMonth}[ /.-]+${month}[ /.,-]+(?<year>\\d{4}|\\d\\d)(?:(?:T|:|,? (?:at )?)${clock})? ?${zone}?`,
-    ),
-    ordered,
-  ],
-  // March 5, 2024 10:00 AM, Tue Mar 05 2024 10:00:00 GMT+0100
-  [form(`${weekday}${month} ${dayOfMonth},? (?<year>\\d{4})(?:,? (?:at )?${clock})? ?${zone}?`), ordered],
-  // Tue Mar 05 10:00:00 +0000 2024, Tue Mar 5 10:00:00 2024 +0100
-  [form(`${weekday}${month} ${dayOfMonth} ${clock} ?${zone}? (?<year>\\d{4})`), ordered],
-  [form(`${weekday}${month} ${dayOfMonth} ${clock} (?<year>\\d{4}) ?${zone}?`), ordered],
-  // 05/03/2024 10:00
-  [
-    form(`(?<first>\\d{1,2})([/.-])(?<second>\\d{1,2})\\2(?<year>\\d{4}|\\d\\d)(?:[ ,T]+${clock})? ?${zone}?`),
-    unordered,
-  ],
-];
-
-function partsTime({ clock, ...day }: TimeParts, reading: TimeReading): ForeignTime | string {
-  const date = 'first' in day ? orderedDay(day, reading) : day;
-  if (typeof date === 'string') return date;
-  if (date.year.length === 2) return `has a year of two digits, ${date.year}; write all four`;
-  if (date.month === '0') return 'names no month; write its first three letters in English, or its number';
-  return isDay(dayText(date)) ? timeOnDay(dayText(date), clock) : noSuchDay;
-}
-
 /** A number above 12, or two equal ones, leave no doubt about the order. */
 function orderedDay(
-  { year, first, second }: { year: string; first: string; second: string },
+  { year = '', first = '', second = '' }: Groups,
   { dateOrder = null }: TimeReading,
 ): { year: string; month: string; day: string } | string {
   const inOrder = (order: DateOrder, whole: string) =>

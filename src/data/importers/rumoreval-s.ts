@@ -8,12 +8,12 @@
  * separated by tabs, spaces, colons or commas, and a line that does not start with an id continues the text before it.
  */
 import { basename } from 'node:path';
-import { badItem, eachOrSkip, type SkipOptions } from '../bad-item.ts';
+import { badItem, eachOrSkip, type SkipOptions, unexpected } from '../bad-item.ts';
 import { readLines, readWholeText } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { filesBelow } from './foreign-files.ts';
-import { type Importer, unexpected } from './importer.ts';
+import type { Importer } from './importer.ts';
 import { snowflakeTime } from './read-time.ts';
 
 /** By the codes that the patterns of the label files allow. */

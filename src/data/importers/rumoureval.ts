@@ -2,14 +2,14 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { entryOf } from '../../entry-of.ts';
-import { badItem, eachOrSkip, parseItem } from '../bad-item.ts';
+import { badItem, eachOrSkip, parseItem, unexpected } from '../bad-item.ts';
 import { readWholeText } from '../text-lines.ts';
 import { stances, type Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { isReddit, readConversation, sourceFolders } from './conversation-folder.ts';
 import { namesIn } from './foreign-files.ts';
-import { type ImportContext, type Importer, unexpected } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 
 /** https://alt.qcri.org/semeval2017/task8/ */
 export const rumoureval2017Importer: Importer = {

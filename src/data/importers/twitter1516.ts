@@ -1,10 +1,10 @@
 import { basename, join, resolve } from 'node:path';
-import { badItem, eachOrSkip, type SkipOptions } from '../bad-item.ts';
+import { badItem, eachOrSkip, type SkipOptions, unexpected } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 import { type Thread, veracities } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { namesIn } from './foreign-files.ts';
-import { type ImportContext, type Importer, unexpected } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import { snowflakeTime } from './read-time.ts';
 
 /** The release names all tweets of a tree but has the texts of the claims only. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { seedSchema } from '../../seed.ts';
 import { Random } from '../../tensor/random.ts';
 import { type Post, stances, type Thread } from '../thread.ts';
+import { drawIndex } from './stream.ts';
 
 /*
  * Invented threads in which a known share of the replies seems to have another stance than its true one.
@@ -125,7 +126,7 @@ function plantedThread(options: {
   const claim = isCampaign ? `${one(campaignMarks)} : ${report}` : report;
   const pretended = isCampaign ? one([0, 1, 2, 3].filter((other) => other !== veracity)) : veracity;
   const answers = Array.from({ length: replies }, (_, index) => {
-    const stance = draw(stancesOfVeracity[pretended], random);
+    const stance = drawIndex(stancesOfVeracity[pretended], random);
     const isSlippery = random.uniform() < slipperyShare;
     const shownStance = isSlippery ? one([0, 1, 2].filter((other) => other !== stance)) : stance;
     const words = [
@@ -158,13 +159,4 @@ function plainItem(index: number, { seed, random }: { seed: number; random: Rand
     labels: { stance: stances[stance], target: 'another place' },
     posts: [{ id, time: null, author: null, parent: null, text, stance: null }],
   };
-}
-
-function draw(probabilities: readonly number[], random: Random): number {
-  let left = random.uniform();
-  const index = probabilities.findIndex((probability) => {
-    left -= probability;
-    return left < 0;
-  });
-  return index < 0 ? probabilities.length - 1 : index;
 }

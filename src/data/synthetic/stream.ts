@@ -88,11 +88,14 @@ function gapMs(post: number, random: Random): number {
   return Math.ceil(-Math.log(1 - random.uniform()) * 90_000 * 1.18 ** (post - 1));
 }
 
-function drawIndex(probabilities: Float64Array, random: Random): number {
+/** Draws an index by the probabilities. A rounding error in their sum draws the last possible one. */
+export function drawIndex(probabilities: ArrayLike<number>, random: Random): number {
   let left = random.uniform();
-  for (const [index, probability] of probabilities.entries()) {
-    left -= probability;
+  let last = 0;
+  for (let index = 0; index < probabilities.length; index++) {
+    left -= probabilities[index];
     if (left < 0) return index;
+    if (probabilities[index] > 0) last = index;
   }
-  return probabilities.findLastIndex((probability) => probability > 0);
+  return last;
 }

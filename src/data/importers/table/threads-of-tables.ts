@@ -7,10 +7,9 @@ import type { ImportContext } from '../importer.ts';
 import { cellId, cellText, listed, roundedIds, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
 import { overlookedColumns, tableColumns } from './columns.ts';
-import { type KeptRows, keptRows, type RowOfPost } from './kept-rows.ts';
 import { areRumors, cellLabel, cellRumor, cellStance, cellVeracity, type LabelWords, labelWords } from './labels.ts';
 import { textReader } from './texts.ts';
-import { threadedRows } from './threaded-rows.ts';
+import { type KeptRows, keptRows, type RowOfPost, threadedRows } from './threaded-rows.ts';
 import { timeReader } from './times.ts';
 
 /** A table with one row per post. */

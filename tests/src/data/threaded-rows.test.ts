@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { keptRows } from '../../../src/data/importers/table/kept-rows.ts';
+import { keptRows } from '../../../src/data/importers/table/threaded-rows.ts';
 
 const labels = { rumor: null, veracity: null, event: null, split: undefined, label: null, column: null };
 
