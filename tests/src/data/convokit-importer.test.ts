@@ -84,6 +84,8 @@ describe('convokit', () => {
     const { threads, notes } = await importFrom({ 'utterances.jsonl': texts });
     expect(threads[0].posts.map(({ time }) => time)).toEqual(['2019-01-01T10:00:00.000Z', '2019-01-01T09:00:00.000Z']);
     expect(notes).toContainEqual(expect.stringMatching(/^1 times name no zone and are taken for UTC/));
+    const inMilliseconds = await importFrom({ 'utterances.jsonl': lines(utterance('c', 1_400_000_000_000, null)) });
+    expect(inMilliseconds.threads[0].posts[0].time).toBe('2014-05-13T16:53:20.000Z');
     await expect(importFrom({ 'utterances.jsonl': lines(utterance('c', '3/4/24', null)) })).rejects.toThrow(
       /utterances\.jsonl:1 timestamp: could be 3 April 2024 or 4 March 2024/,
     );
