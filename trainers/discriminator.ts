@@ -8,8 +8,7 @@ import {
   columnOf,
   layer,
   matMul,
-  sliceRows,
-  squaredNormsOfImages,
+  normsOfImages,
   sumRows,
   type Tensors,
   tanh,
@@ -17,6 +16,7 @@ import {
   transpose,
   type UpperName,
   upperForward,
+  weightedSum,
   withGradient,
 } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
@@ -150,9 +150,8 @@ function mixPreActivations(preActivation1: tf.Tensor2D, mixture: tf.Tensor2D): t
   return withGradient([preActivation1], {
     saved: [mixture],
     value: () => {
-      const agent = sliceRows(preActivation1, 0, batch);
+      const [agent, expert] = tf.split<tf.Tensor2D>(preActivation1, [batch, expertRows], 0);
       const agentBesideEach = tf.concat(Array<tf.Tensor2D>(expertRows / batch).fill(agent), 0);
-      const expert = sliceRows(preActivation1, batch, expertRows);
       return tf.add(agentBesideEach, tf.mul(mixture, tf.sub(expert, agentBesideEach)));
     },
     gradients: (dy, [mixture]) => {
@@ -171,7 +170,7 @@ function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation
   const { hidden2 } = upperForward(parameters, hidden1);
   const v2 = tf.mul<tf.Tensor2D>(tanhDerivative(hidden2), transpose(w3));
   const v = tf.mul<tf.Tensor2D>(matMul(v2, w2, { transposeRight: true }), tanhDerivative(hidden1));
-  return tf.sqrt(tf.add<tf.Tensor2D>(squaredNormsOfImages(v, [w1, wAction]), 1e-12));
+  return normsOfImages(v, [w1, wAction]);
 }
 
 /** Of a minibatch before its update: for the log. */
@@ -197,11 +196,11 @@ export function gailLoss(
   const preActivation1 = firstPreActivation(parameters, batch);
   const logits = upperForward(parameters, tanh(preActivation1)).output;
   // Cross-entropy with logits: softplus(l) − label·l.
-  const crossEntropy = tf.sub(tf.softplus(logits), tf.mul(labelsExpertIsOne, logits));
-  const imitation = sumRows(tf.mul(crossEntropy, weights));
+  const crossEntropy = tf.sub<tf.Tensor2D>(tf.softplus(logits), tf.mul(labelsExpertIsOne, logits));
+  const imitation = weightedSum(crossEntropy, weights);
   if (penalties === null) return { loss: imitation, outputs: { logits, penalty: null } };
   const norms = inputGradientNorm(parameters, mixPreActivations(preActivation1, batch.mixture));
-  const penalty = sumRows(tf.mul(tf.squaredDifference(norms, 1), penalties));
+  const penalty = weightedSum(tf.squaredDifference(norms, 1), penalties);
   return { loss: tf.add(imitation, penalty), outputs: { logits, penalty } };
 }
 

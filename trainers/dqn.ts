@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { parametersOf } from '../src/tensor/adam.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { compiled } from '../src/tensor/graph/compiled.ts';
-import { type MlpName, type Shapes, sumColumns, sumRows, type Tensors } from '../src/tensor/operations.ts';
+import { type MlpName, rowProducts, type Shapes, sumRows, type Tensors } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
 import { gathered, type RowTable, type TakenRows } from '../src/tensor/row-table.ts';
 import type { DqnConfig } from './config.ts';
@@ -94,7 +94,7 @@ export type QMinibatch = {
 
 /** The mean of (y − Q(s, a))², [1, 1]. */
 export function qLoss(parameters: Tensors<MlpName>, { observations, taken, targets }: QMinibatch): tf.Tensor2D {
-  const ofTaken = sumColumns(tf.mul(networkOutputs(parameters, observations), taken));
+  const ofTaken = rowProducts(networkOutputs(parameters, observations), taken);
   return tf.mul(sumRows(tf.squaredDifference(ofTaken, targets)), 1 / targets.shape[0]);
 }
 

@@ -127,11 +127,8 @@ export function policyForward(
 export function policyValueForward(parameters: Tensors<MlpName>, observations: tf.Tensor2D) {
   return tf.tidy(() => {
     const output = networkOutputs(parameters, observations);
-    const actions = output.shape[1] - 1;
-    return {
-      logProbabilities: logSoftmax(sliceColumns(output, 0, actions)),
-      values: sliceColumns(output, actions, 1),
-    };
+    const [logits, values] = tf.split<tf.Tensor2D>(output, [output.shape[1] - 1, 1], 1);
+    return { logProbabilities: logSoftmax(logits), values };
   });
 }
 

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { descent, type Stack } from '../src/tensor/descent.ts';
 import { Given } from '../src/tensor/graph/compiled.ts';
-import { type MlpName, sumColumns, sumRows, type Tensors, withGradient } from '../src/tensor/operations.ts';
+import { type MlpName, rowProducts, sumRows, type Tensors, withGradient } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTable, TakenRows } from '../src/tensor/row-table.ts';
 import type { PpoConfig } from './config.ts';
@@ -123,7 +123,7 @@ export function ppoLoss(
   { clip, entropy: c_e, value: c_v, valueClip }: PpoCoefficients,
 ): tf.Tensor2D {
   const { logProbabilities, values } = policyValueForward(parameters, batch.observations);
-  const logProbability = sumColumns(tf.mul(logProbabilities, batch.oneHotActions));
+  const logProbability = rowProducts(logProbabilities, batch.oneHotActions);
   const surrogate = clippedSurrogate(tf.sub(logProbability, batch.oldLogProbabilities), batch.advantages, clip);
 
   const clippedValues = tf.add(batch.oldValues, clampTo(tf.sub(values, batch.oldValues), tf.neg(valueClip), valueClip));
@@ -154,7 +154,7 @@ export function clippedSurrogate(logRatio: tf.Tensor2D, advantages: tf.Tensor2D,
 
 /** H of each row, [rows, 1]. */
 function entropyOf(logProbabilities: tf.Tensor2D): tf.Tensor2D {
-  return tf.neg(sumColumns(tf.mul(tf.exp(logProbabilities), logProbabilities)));
+  return tf.neg(rowProducts(tf.exp(logProbabilities), logProbabilities));
 }
 
 function clampTo(x: tf.Tensor2D, low: tf.Tensor, high: tf.Tensor): tf.Tensor2D {

@@ -63,8 +63,8 @@ export function parametersOf<Name extends string>({
 }
 
 /**
- * Counts updates and returns the numbers of each, [count, 2 or 3]: step size, epsilon, and where gradients are clipped their
- * largest norm. They are an input, so that a compiled step takes others each time. The bias corrections and the factors 1 − β are folded
+ * Counts updates and returns the numbers of each, [count, 2 or 3]: minus the step size, epsilon, and where gradients are clipped
+ * their largest norm. They are an input, so that a compiled step takes others each time. The bias corrections and the factors 1 − β are folded
  * into step size and epsilon (the paper's §2, last paragraph), which spares the device four operations on every parameter.
  */
 export function nextAdamSteps(
@@ -78,7 +78,7 @@ export function nextAdamSteps(
     state.updates++;
     const corrections = biasCorrections(state.updates);
     const rootOfSecond = Math.sqrt(corrections.second / (1 - beta2));
-    numbers[start] = learningRate * (((1 - beta1) * rootOfSecond) / corrections.first);
+    numbers[start] = -learningRate * (((1 - beta1) * rootOfSecond) / corrections.first);
     numbers[start + 1] = epsilon * rootOfSecond;
     if (maxGradientNorm !== undefined) numbers[start + 2] = maxGradientNorm;
   }
@@ -91,14 +91,13 @@ export type Moving = readonly tf.Tensor2D[];
 /**
  * One Adam step downhill. Call it in a tidy.
  * @param gradients in the order of the parameters
- * @param numbers of this step, [1, 2 or 3]
+ * @param numbers of this step, two or three of [1, 1]
  */
 export function adamStep(
   [parameters, gradientSums, squareSums]: Moving,
   gradients: readonly tf.Tensor2D[],
-  numbers: tf.Tensor2D,
+  [minusStepSize, epsilon, maxGradientNorm]: readonly tf.Tensor2D[],
 ): Moving {
-  const [stepSize, epsilon, maxGradientNorm] = tf.split<tf.Tensor2D>(numbers, numbers.shape[1], 1);
   const row = packed(gradients);
   const clipped =
     maxGradientNorm === undefined ? row : tf.mul<tf.Tensor2D>(row, clipScale(gradients, { row, maxGradientNorm }));
@@ -106,7 +105,7 @@ export function adamStep(
   const first = decayed(gradientSums, beta1, clipped);
   const second = decayed(squareSums, beta2, tf.square(clipped));
   // Subtracting takes ONNX Runtime twice as long as adding.
-  const change = tf.mul(tf.div(first, tf.add(tf.sqrt(second), epsilon)), tf.neg(stepSize));
+  const change = tf.mul(tf.div(first, tf.add(tf.sqrt(second), epsilon)), minusStepSize);
   return [tf.add(parameters, change), first, second];
 }
 

@@ -38,16 +38,17 @@ export function descent<
   }
   const steps = compiled(
     ({ moving, batches, shared, adam }: Inputs, shapes: Shapes<Name>) => {
-      const [count] = adam.shape;
-      const numbers = tf.split<tf.Tensor2D>(adam, count, 0);
+      const [count, width] = adam.shape;
+      const numbers = tf.split<tf.Tensor2D>(tf.reshape(adam, [1, count * width]), count * width, 1);
       const parts = Object.entries(batches).map(([name, stack]) => [name, splitStack(stack, count)] as const);
       let state: Moving = tf.split<tf.Tensor2D>(moving, 3, 0);
       const outputs: At[] = [];
       for (let index = 0; index < count; index++) {
         const step = tidied(() => {
+          const adamNumbers = numbers.slice(index * width, (index + 1) * width);
           const batch = Object.fromEntries(parts.map(([name, part]) => [name, part(index)])) as Batch;
           const at = gradientsOf(unpacked(state[0], shapes), (parameters) => lossOf(parameters, batch, shared));
-          return { state: adamStep(state, Object.values(at.gradients), numbers[index]), outputs: at.outputs };
+          return { state: adamStep(state, Object.values(at.gradients), adamNumbers), outputs: at.outputs };
         });
         tf.dispose([...state]);
         state = step.state;

@@ -120,6 +120,11 @@ tf.registerGradient({
 });
 
 tf.registerGradient({
+  kernelName: 'SplitV',
+  gradFunc: (dys, _, { axis }) => ({ x: () => tf.concat(Array.isArray(dys) ? dys : [dys], Number(axis)) }),
+});
+
+tf.registerGradient({
   kernelName: 'Cumsum',
   gradFunc: (dy, _, { axis, exclusive, reverse }) => ({
     x: () => tf.cumsum(single(dy), Number(axis), exclusive === true, reverse !== true),

@@ -88,19 +88,19 @@ export function matMul(
 }
 
 /**
- * ‖Wv‖² of each row v, where W are the matrices one above the other: [rows, n] and [k, n] each → [rows, 1]. It is vᵀGv with G = WᵀW, so
- * that nothing of a length of k is computed for a row.
+ * ‖Wv‖ of each row v, where W are the matrices one above the other: [rows, n] and [k, n] each → [rows, 1]. Its square is vᵀGv with
+ * G = WᵀW, so that nothing of a length of k is computed for a row; something is added to it, for the root has no slope at 0.
  */
-export function squaredNormsOfImages(v: tf.Tensor2D, matrices: readonly tf.Tensor2D[]): tf.Tensor2D {
+export function normsOfImages(v: tf.Tensor2D, matrices: readonly tf.Tensor2D[]): tf.Tensor2D {
   const g = tf.addN(matrices.map((matrix) => product(matrix, matrix, { transposeLeft: true })));
   const vg = product(v, g);
   return withGradient([v, ...matrices], {
     saved: [v, vg, ...matrices],
-    value: () => sumColumns(tf.mul(v, vg)),
+    value: () => tf.sqrt(tf.add<tf.Tensor2D>(sumColumns(tf.mul(v, vg)), 1e-12)),
     gradients: (dy, [v, vg, ...saved]) => {
-      const twice = tf.mul<tf.Tensor2D>(dy, 2);
-      const ofG = product(v, tf.mul(v, twice), { transposeLeft: true });
-      return [tf.mul(vg, twice), ...matrices.map((_, place) => product(saved[place], ofG))];
+      const scale = tf.div<tf.Tensor2D>(dy, saved[matrices.length]);
+      const ofG = product(v, tf.mul(v, scale), { transposeLeft: true });
+      return [tf.mul(vg, scale), ...matrices.map((_, place) => product(saved[place], ofG))];
     },
   });
 }
@@ -160,9 +160,22 @@ export function sumColumns(x: tf.Tensor2D): tf.Tensor2D {
   return tf.sum(x, 1, true);
 }
 
-/** Rows `start` to `start + count − 1`. */
-export function sliceRows(x: tf.Tensor2D, start: number, count: number): tf.Tensor2D {
-  return tf.slice(x, [start, 0], [count, x.shape[1]]);
+/** Σ a b over the columns: [rows, columns] each → [rows, 1]. */
+export function rowProducts(a: tf.Tensor2D, b: tf.Tensor2D): tf.Tensor2D {
+  return withGradient([a, b], {
+    saved: [a, b],
+    value: () => sumColumns(tf.mul(a, b)),
+    gradients: (dy, [a, b]) => [tf.mul(dy, b), tf.mul(dy, a)],
+  });
+}
+
+/** Σ weight · x over the rows, [1, 1]; nobody asks for the gradient of the weights. */
+export function weightedSum(x: tf.Tensor2D, weights: tf.Tensor2D): tf.Tensor2D {
+  return withGradient([x], {
+    saved: [weights],
+    value: () => sumRows(tf.mul(x, weights)),
+    gradients: (dy, [weights]) => [tf.mul(weights, dy)],
+  });
 }
 
 /** Columns `start` to `start + count − 1`. */

@@ -77,7 +77,10 @@ async function update(
 
 const compiledStep = compiled(
   ({ moving, gradients, step }: { moving: tf.Tensor2D; gradients: Tensors<Name>; step: tf.Tensor2D }) => ({
-    moving: tf.concat([...adamStep(tf.split(moving, 3, 0), Object.values(gradients), step)], 0),
+    moving: tf.concat(
+      [...adamStep(tf.split(moving, 3, 0), Object.values(gradients), tf.split(step, step.shape[1], 1))],
+      0,
+    ),
   }),
   { spends: 'moving' },
 );

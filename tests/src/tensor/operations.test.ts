@@ -4,14 +4,15 @@ import { selectBackend } from '../../../src/tensor/backend.ts';
 import '../../../src/tensor/gradients.ts';
 import {
   matMul,
+  normsOfImages,
+  rowProducts,
   sliceColumns,
-  sliceRows,
-  squaredNormsOfImages,
   sumColumns,
   sumRows,
   tanh,
   tanhDerivative,
   transpose,
+  weightedSum,
 } from '../../../src/tensor/operations.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { testBackends } from './test-backend.ts';
@@ -52,18 +53,18 @@ describe.each(testBackends)('on %s', (backend) => {
     expectClose(matMul(transpose(x), transpose(y), { transposeLeft: true, transposeRight: true }), product);
   });
 
-  it('squaredNormsOfImages is |Wv|² of each row, with the gradients of the product that it stands for', () => {
+  it('normsOfImages is |Wv| of each row, with the gradients of the product that it stands for', () => {
     const v = tf.tensor2d(left);
     const matrices = [7, 1].map((rows) => tf.mul<tf.Tensor2D>(tf.tensor2d(draw(rows, 5)), 0.2));
     const weights = tf.tensor2d(draw(4, 1));
     const image = (v: tf.Tensor2D, own: tf.Tensor2D) => matMul(v, own, { transposeRight: true });
     const written = (v: tf.Tensor2D, [first, second]: readonly tf.Tensor2D[]) =>
-      tf.add<tf.Tensor2D>(sumColumns(tf.square(image(v, first))), sumColumns(tf.square(image(v, second))));
-    expectClose(squaredNormsOfImages(v, matrices), written(v, matrices).arraySync());
+      tf.sqrt(tf.add<tf.Tensor2D>(sumColumns(tf.square(image(v, first))), sumColumns(tf.square(image(v, second)))));
+    expectClose(normsOfImages(v, matrices), written(v, matrices).arraySync());
     const gradients = (of: typeof written) =>
       tf.grads((v, ...given) => tf.mul(of(v as tf.Tensor2D, given as tf.Tensor2D[]), weights))([v, ...matrices]);
     const expected = gradients(written);
-    for (const [index, own] of gradients(squaredNormsOfImages).entries())
+    for (const [index, own] of gradients(normsOfImages).entries())
       expectClose(own as tf.Tensor2D, (expected[index] as tf.Tensor2D).arraySync());
   });
 
@@ -84,8 +85,37 @@ describe.each(testBackends)('on %s', (backend) => {
     );
   });
 
-  it('slices take rows or columns', () => {
-    expectClose(sliceRows(tf.tensor2d(left), 1, 2), left.slice(1, 3));
+  it('rowProducts and weightedSum have the gradients of the sums that they stand for', () => {
+    const [a, b, weights] = [tf.tensor2d(left), tf.tensor2d(draw(4, 5)), tf.tensor2d(draw(4, 1))];
+    const products = sumColumns(tf.mul(a, b));
+    expectClose(rowProducts(a, b), products.arraySync());
+    expectClose(weightedSum(products, weights), sumRows(tf.mul(products, weights)).arraySync());
+    const [ofA, ofB] = tf.grads((a, b) => weightedSum(rowProducts(a as tf.Tensor2D, b as tf.Tensor2D), weights))([
+      a,
+      b,
+    ]);
+    expectClose(ofA as tf.Tensor2D, tf.mul<tf.Tensor2D>(b, weights).arraySync());
+    expectClose(ofB as tf.Tensor2D, tf.mul<tf.Tensor2D>(a, weights).arraySync());
+  });
+
+  it('a split passes the gradients of its parts back, and nothing for a part that nobody reads', () => {
+    const x = tf.tensor2d(left);
+    const read = (places: readonly number[]) =>
+      tf.grad((x) => {
+        const parts = tf.split(x as tf.Tensor2D, [2, 3], 1);
+        return places.map((place) => tf.sum(tf.mul(parts[place], place + 2))).reduce((sum, part) => tf.add(sum, part));
+      })(x) as tf.Tensor2D;
+    expectClose(
+      read([0, 1]),
+      left.map(() => [2, 2, 3, 3, 3]),
+    );
+    expectClose(
+      read([1]),
+      left.map(() => [0, 0, 3, 3, 3]),
+    );
+  });
+
+  it('slices take columns', () => {
     expectClose(
       sliceColumns(tf.tensor2d(left), 2, 3),
       left.map((row) => row.slice(2)),
