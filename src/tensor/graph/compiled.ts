@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Call, Output, Resident, Session, Shaped, Stayed, Staying } from './engine.ts';
+import type { Call, Output, Resident, Shaped, Stayed, Staying } from './engine.ts';
 import { type Graph, graphKey, type Kind, kindOfNumbers, type Numbers } from './graph.ts';
 import { GraphBackend, kindOf } from './graph-backend.ts';
 import { Meeting } from './meeting.ts';
@@ -83,7 +83,7 @@ interface StepCall {
   readonly reads: readonly PropertyKey[];
 }
 
-const meeting = new Meeting<StepCall, unknown>({ keyOf: ({ program }) => program.key, run: runTogether });
+const meeting = new Meeting<StepCall, unknown>({ keyOf: ({ program }) => program.key, run });
 
 /**
  * Runs loops that call compiled functions, and gathers their calls: those of the same program run as one, where the backend can. The
@@ -130,7 +130,7 @@ export function compiled<I extends object, O, Form = void, Key extends keyof O =
     else {
       if (backend.isTracing) throw new Error('a compiled step cannot call another; call its function');
       const call = { backend, program: programOn(backend, inputs, form), leaves: leavesOf(inputs), spent, reads };
-      result = await (backend.gathers && meeting.isInLoop ? meeting.call(call) : run(call));
+      result = await (backend.gathers ? meeting.call(call) : run([call])[0]);
     }
     for (const leaf of spent) if (leaf instanceof tf.Tensor) leaf.dispose();
     return result as Result<O, Key>;
@@ -250,22 +250,13 @@ function check(first: Program, second: Program): void {
   first.isChecked = true;
 }
 
-function run(step: StepCall): unknown {
-  const call = callOf(step);
-  return resultOf(step, call, sessionOf(step).run(call));
-}
-
 /** Calls of one program, each of another run. */
-function runTogether(steps: readonly StepCall[]): unknown[] {
-  const { runTogether } = sessionOf(steps[0]);
-  if (runTogether === null) return steps.map(run);
+function run(steps: readonly StepCall[]): unknown[] {
+  const [{ backend, program }] = steps;
+  const { graph, key, staying } = program;
   const calls = steps.map(callOf);
-  const stayed = runTogether(calls);
+  const stayed = backend.session(graph, { key, staying }).run(calls);
   return steps.map((step, index) => resultOf(step, calls[index], stayed[index]));
-}
-
-function sessionOf({ backend, program: { graph, key, staying } }: StepCall): Session {
-  return backend.session(graph, { key, staying });
 }
 
 function callOf({ backend, program, leaves, spent }: StepCall): Call {

@@ -44,9 +44,8 @@ export type Stayed = ReadonlyMap<string, DeviceTensor>;
 
 /** A graph that is ready to run. */
 export interface Session {
-  run(call: Call): Stayed;
-  /** The calls of several runs as one program; null where they would run one by one. */
-  readonly runTogether: ((calls: readonly Call[]) => Stayed[]) | null;
+  /** One call, or those of several runs: as one program where the engine gathers. */
+  run(calls: readonly Call[]): Stayed[];
   dispose(): void;
 }
 

@@ -145,15 +145,13 @@ export class GraphBackend extends tf.KernelBackend {
     const arrays = outputs.map((value) => this.emptyArray(value));
     const fed = (value: Value) =>
       eager === undefined ? this.fed(value) : { shape: value.shape, array: this.arrayOf(value) };
-    session.run({
-      inputs: new Map(inputs.map((value) => [recorder.nameOf(value), fed(value)])),
-      outputs: new Map(
-        outputs.map(({ shape, kind }, place) => [
-          recorder.nameOf(outputs[place]),
-          { shape, kind, array: arrays[place] },
-        ]),
-      ),
-    });
+    const described = outputs.map(({ shape, kind }, place) => ({ shape, kind, array: arrays[place] }));
+    session.run([
+      {
+        inputs: new Map(inputs.map((value) => [recorder.nameOf(value), fed(value)])),
+        outputs: new Map(outputs.map((value, place) => [recorder.nameOf(value), described[place]])),
+      },
+    ]);
     for (const [place, value] of outputs.entries()) value.array = arrays[place];
   }
 

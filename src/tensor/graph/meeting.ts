@@ -32,11 +32,6 @@ export class Meeting<Call, Result> {
     this.run = run;
   }
 
-  /** Whether the code that runs is one of several loops. */
-  get isInLoop(): boolean {
-    return this.loops.getStore() !== undefined;
-  }
-
   /** Runs the loops side by side; what each came to, in their order. */
   together<T>(starts: readonly (() => Promise<T>)[]): Promise<PromiseSettledResult<T>[]> {
     const group: Group<Call, Result> = { live: new Set(), waiting: [] };
@@ -54,10 +49,10 @@ export class Meeting<Call, Result> {
     );
   }
 
-  /** Within a loop. */
-  call(call: Call): Promise<Result> {
+  /** Waits for the other loops; outside of them, nobody is waited for. */
+  async call(call: Call): Promise<Result> {
     const loop = this.loops.getStore();
-    if (loop === undefined) throw new Error('a call that waits for others was made outside of their loops');
+    if (loop === undefined) return this.run([call])[0];
     return new Promise((resolve, reject) => {
       loop.group.waiting.push({ loop, call, resolve, reject });
       this.runIfAllCalled(loop.group);

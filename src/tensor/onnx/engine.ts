@@ -52,17 +52,17 @@ export async function loadEngine(): Promise<{ engine: Engine; device: string }> 
     const { buffer } = onnxGraph(graph).slice();
     session.loadModel(buffer, 0, buffer.byteLength, { ...sessionOptions, ...profiling, executionProviders: ['cpu'] });
     return {
-      run({ inputs, outputs }) {
-        traffic.runs++;
-        for (const input of inputs.values()) if ('array' in input) countIn(traffic, input.array);
-        for (const output of outputs.values()) {
-          output.array ??= new numbersOfKind[output.kind](sizeOf(output.shape));
-          traffic.bytesOut += output.array.byteLength;
-        }
-        session.run(tensorsOf(inputs), tensorsOf(outputs), {});
-        return new Map();
-      },
-      runTogether: null,
+      run: (calls) =>
+        calls.map(({ inputs, outputs }) => {
+          traffic.runs++;
+          for (const input of inputs.values()) if ('array' in input) countIn(traffic, input.array);
+          for (const output of outputs.values()) {
+            output.array ??= new numbersOfKind[output.kind](sizeOf(output.shape));
+            traffic.bytesOut += output.array.byteLength;
+          }
+          session.run(tensorsOf(inputs), tensorsOf(outputs), {});
+          return new Map();
+        }),
       dispose() {
         if (profileFilePrefix !== undefined) session.endProfiling();
         session.dispose();

@@ -196,12 +196,8 @@ class XlaSession implements Session {
     this.tables = graph.inputs.map(({ name }) => name).filter((name) => gathered.includes(name));
   }
 
-  run(call: Call): Stayed {
-    return guarded(() => this.execute([call], alone))[0];
-  }
-
   /** Runs that share their tables, or of which each has others, as one program; where the tables are mixed, as several. */
-  readonly runTogether = (calls: readonly Call[]): Stayed[] => {
+  run(calls: readonly Call[]): Stayed[] {
     const groups: { readonly stacks: readonly (Stack | null)[]; readonly calls: Call[] }[] = [];
     for (const call of calls) {
       const stacks = this.tables.map((name) => stackOf(inputOf(call, name)));
@@ -209,15 +205,15 @@ class XlaSession implements Session {
       if (group === undefined) groups.push({ stacks, calls: [call] });
       else group.calls.push(call);
     }
-    if (groups.length === 1 || groups.length === calls.length) return this.inLanes(calls);
+    if (groups.length === 1 || groups.length === calls.length) return guarded(() => this.inLanes(calls));
     const stayed = new Map(
       groups.flatMap((group) => {
-        const results = this.inLanes(group.calls);
+        const results = guarded(() => this.inLanes(group.calls));
         return group.calls.map((call, place) => [call, results[place]] as const);
       }),
     );
     return calls.flatMap((call) => stayed.get(call) ?? []);
-  };
+  }
 
   /** As many at once as fit the memory. */
   private inLanes(calls: readonly Call[]): Stayed[] {
@@ -228,8 +224,7 @@ class XlaSession implements Session {
     try {
       return this.execute(calls, layout);
     } catch (error) {
-      if (!(error instanceof PjrtError)) throw error;
-      if (!error.isOutOfMemory || layout.lanes < 2) throw new ProviderError(runFailure(error), { cause: error });
+      if (!(error instanceof PjrtError && error.isOutOfMemory) || layout.lanes < 2) throw error;
       shared.mostLanes = Math.ceil(Math.min(calls.length, layout.lanes) / 2);
       shared.onNote(
         `${layout.lanes} runs at once do not fit the memory of ${shared.client.deviceKind}; they go on in groups of ${shared.mostLanes}`,

@@ -55,7 +55,7 @@ export class Pjrt {
   /** The device's model. */
   readonly deviceKind: string;
   private readonly native: NativeLibrary;
-  private readonly functions: ReadonlyMap<ApiFunction, (args: BigUint64Array) => bigint>;
+  private readonly functions: Readonly<Record<string, (args: BigUint64Array) => bigint>>;
   private readonly client: Handle;
   private readonly device: Handle;
   /** Arrays whose addresses a call was given: held until it returns. */
@@ -74,7 +74,9 @@ export class Pjrt {
     this.native = native;
     const { version, functions } = apiFunctions(native.api(), path);
     this.apiVersion = version;
-    this.functions = new Map(Array.from(functions, ([name, pointer]) => [name, native.callable(pointer)]));
+    this.functions = Object.fromEntries(
+      Array.from(functions, ([name, pointer]) => [name, native.callable(pointer)] as const),
+    );
     this.call('Plugin_Initialize', []);
     // Otherwise it takes three quarters of a GPU's memory at its start, and other processes find none.
     const settings = isGpu ? [this.flag('preallocate', false)] : [];
@@ -111,23 +113,17 @@ export class Pjrt {
     ];
     for (const [field, slot] of slots.entries())
       args[headFields + field] = ArrayBuffer.isView(slot) ? this.native.address(slot) : BigInt(slot);
-    const error = this.function(name)(args);
+    const error = this.functions[name](args);
     this.held = [];
     if (error !== 0n) throw this.failure(error);
     return (field) => args[headFields + field];
-  }
-
-  private function(name: ApiFunction): (args: BigUint64Array) => bigint {
-    const loaded = this.functions.get(name);
-    if (loaded === undefined) throw new Error(`the plugin has no PJRT_${name}`);
-    return loaded;
   }
 
   private failure(error: Handle): PjrtError {
     const ask = (name: ApiFunction, fields: number) => {
       const args = new BigUint64Array(new ArrayBuffer(8 * (headFields + fields)));
       args.set([BigInt(args.byteLength), 0n, error]);
-      this.function(name)(args);
+      this.functions[name](args);
       return args;
     };
     const message = ask('Error_Message', 3);

@@ -84,9 +84,10 @@ function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
     compile: (text) => ({ handle: BigInt(programs.push(text) - 1), outputs: 2 }),
     onNote: (line) => notes.push(line),
   });
-  const { runTogether } = engine.session(graph, new Map([['state', 'state']]));
-  if (runTogether === null || engine.memory === null) throw new Error('the engine gathers, and has memory');
-  return { memory: engine.memory, run: runTogether, buffers, uploads, retained, programs, notes };
+  const session = engine.session(graph, new Map([['state', 'state']]));
+  if (engine.memory === null) throw new Error('the engine has memory');
+  const run = (calls: readonly Call[]) => session.run(calls);
+  return { memory: engine.memory, run, buffers, uploads, retained, programs, notes };
 }
 
 type Device = ReturnType<typeof device>;
