@@ -59,82 +59,62 @@ const ofTwo: Readonly<Record<string, readonly [PassedToBoth, PassedToBoth]>> = {
   ],
 };
 
-for (const [kernelName, passed] of Object.entries(ofOne))
+/** Registers a gradient: of the output's to the inputs', by their names. */
+function register(
+  kernelName: string,
+  saves: Omit<tf.GradConfig, 'kernelName' | 'gradFunc'>,
+  passed: (dy: tf.Tensor, saved: tf.Tensor[], attributes: tf.NamedAttrMap) => Record<string, () => tf.Tensor>,
+): void {
   tf.registerGradient({
     kernelName,
-    inputsToSave: ['x'],
-    outputsToSave: [true],
-    gradFunc: (dy, [x, y]) => ({ x: () => passed(single(dy), x, y) }),
+    ...saves,
+    gradFunc: (dy, saved, attributes) => passed(dy as tf.Tensor, saved, attributes),
   });
+}
+
+for (const [kernelName, passed] of Object.entries(ofOne))
+  register(kernelName, { inputsToSave: ['x'], outputsToSave: [true] }, (dy, [x, y]) => ({ x: () => passed(dy, x, y) }));
 
 for (const [kernelName, [toA, toB]] of Object.entries(ofTwo))
-  tf.registerGradient({
-    kernelName,
-    inputsToSave: ['a', 'b'],
-    gradFunc: (dy, [a, b]) => ({
-      a: () => summedTo(a.shape, toA(single(dy), a, b)),
-      b: () => summedTo(b.shape, toB(single(dy), a, b)),
-    }),
+  register(kernelName, { inputsToSave: ['a', 'b'] }, (dy, [a, b]) => ({
+    a: () => summedTo(a.shape, toA(dy, a, b)),
+    b: () => summedTo(b.shape, toB(dy, a, b)),
+  }));
+
+register('Sum', { inputsToSave: ['x'] }, (dy, [x], { axis }) => {
+  const axes = tf.util.parseAxisParam((axis ?? x.shape.map((_, index) => index)) as number | number[], x.shape);
+  const reducedShape = x.shape.map((length, index) => (axes.includes(index) ? 1 : length));
+  return { x: () => tf.mul(tf.reshape(dy, reducedShape), tf.onesLike(x)) };
+});
+
+register('Slice', { inputsToSave: ['x'] }, (dy, [x], { begin }) => {
+  const from = [begin].flat().map(Number);
+  const around = x.shape.map((length, index): [number, number] => {
+    const before = from[index] ?? 0;
+    return [before, length - before - dy.shape[index]];
   });
-
-tf.registerGradient({
-  kernelName: 'Sum',
-  inputsToSave: ['x'],
-  gradFunc: (dy, [x], { axis }) => {
-    const summed = Array.isArray(axis)
-      ? axis.map(Number)
-      : axis === null
-        ? x.shape.map((_, index) => index)
-        : Number(axis);
-    const axes = tf.util.parseAxisParam(summed, x.shape);
-    const reducedShape = x.shape.map((length, index) => (axes.includes(index) ? 1 : length));
-    return { x: () => tf.mul(tf.reshape(single(dy), reducedShape), tf.onesLike(x)) };
-  },
+  return { x: () => tf.pad(dy, around) };
 });
 
-tf.registerGradient({
-  kernelName: 'Slice',
-  inputsToSave: ['x'],
-  gradFunc: (dy, [x], { begin }) => {
-    const from = Array.isArray(begin) ? begin.map(Number) : [Number(begin)];
-    const around = x.shape.map((length, index): [number, number] => {
-      const before = from[index] ?? 0;
-      return [before, length - before - single(dy).shape[index]];
-    });
-    return { x: () => tf.pad(single(dy), around) };
-  },
+register('Concat', { saveAllInputs: true }, (dy, inputs, { axis }) => {
+  let start = 0;
+  const parts = inputs.map(({ shape }) => {
+    const begin = shape.map((_, index) => (index === axis ? start : 0));
+    start += shape[Number(axis)];
+    return () => tf.slice(dy, begin, shape);
+  });
+  return Object.fromEntries(parts.entries());
 });
 
-tf.registerGradient({
-  kernelName: 'Concat',
-  saveAllInputs: true,
-  gradFunc: (dy, inputs, { axis }) => {
-    let start = 0;
-    const parts = inputs.map(({ shape }) => {
-      const begin = shape.map((_, index) => (index === axis ? start : 0));
-      start += shape[Number(axis)];
-      return () => tf.slice(single(dy), begin, shape);
-    });
-    return Object.fromEntries(parts.entries());
-  },
-});
-
+// The one kernel with several outputs.
 tf.registerGradient({
   kernelName: 'SplitV',
-  gradFunc: (dys, _, { axis }) => ({ x: () => tf.concat(Array.isArray(dys) ? dys : [dys], Number(axis)) }),
+  gradFunc: (dys, _, { axis }) => ({ x: () => tf.concat(dys as tf.Tensor[], Number(axis)) }),
 });
 
-tf.registerGradient({
-  kernelName: 'Cumsum',
-  gradFunc: (dy, _, { axis, exclusive, reverse }) => ({
-    x: () => tf.cumsum(single(dy), Number(axis), exclusive === true, reverse !== true),
-  }),
-});
-
-function single(dy: tf.Tensor | tf.Tensor[]): tf.Tensor {
-  if (Array.isArray(dy)) throw new Error('no operation of ours has several outputs');
-  return dy;
-}
+register('Cumsum', {}, (dy, _, { axis, exclusive, reverse }) => ({
+  x: () => tf.cumsum(dy, Number(axis), exclusive === true, reverse !== true),
+}));
 
 /** The sum over the axes along which something of that shape was broadcast. */
 function summedTo(shape: number[], gradient: tf.Tensor): tf.Tensor {

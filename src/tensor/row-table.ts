@@ -55,6 +55,6 @@ export class RowTable {
 
 /** [rows, columns]. */
 export function gathered({ table, taken }: TakenRows): tf.Tensor2D {
-  if (taken instanceof Given) throw new Error('rows of a table are gathered within a step');
-  return (table === null ? tf.clone(taken) : tf.gather(table, taken as tf.Tensor1D)) as tf.Tensor2D;
+  // Within a step, where all that it was given is a tensor.
+  return table === null ? tf.clone(taken as tf.Tensor2D) : tf.gather(table, taken as tf.Tensor1D);
 }

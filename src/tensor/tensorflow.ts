@@ -113,11 +113,14 @@ function loaded(require: NodeJS.Require, { addon, library }: BuiltAddon, again: 
 function registerDownloaded({ name, folder }: { name: string; folder: string }): void {
   try {
     // Where the script puts it. Without one, hundreds of modules would be loaded to find that out.
-    if (!existsSync(join(folder, 'lib'))) throw new Error('nothing was downloaded');
-    createRequire(import.meta.url)(name);
+    if (existsSync(join(folder, 'lib'))) {
+      createRequire(import.meta.url)(name);
+      return;
+    }
   } catch {
-    throw new Error(`${name} has no native library; build one with \`earshot backend install\``);
+    // It is for another machine.
   }
+  throw new Error(`${name} has no native library; build one with \`earshot backend install\``);
 }
 
 function resolved(require: NodeJS.Require, path: string): string | null {

@@ -66,6 +66,13 @@ export interface Graph {
   readonly outputs: readonly GraphValue[];
 }
 
+/** What a name in a graph stands for. */
+export function named<T>(values: ReadonlyMap<string, T>, name: string): T {
+  const value = values.get(name);
+  if (value === undefined) throw new Error(`the graph has no value ${name}`);
+  return value;
+}
+
 /** A key that is equal for graphs with equal nodes and constants. */
 export function graphKey({ nodes, constants, inputs, outputs }: Graph): string {
   const hash = createHash('sha256');

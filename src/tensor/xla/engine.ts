@@ -19,6 +19,7 @@ import {
   type Kind,
   kindOfNumbers,
   type Numbers,
+  named,
   numbersOfKind,
   sizeOf,
 } from '../graph/graph.ts';
@@ -200,7 +201,7 @@ class XlaSession implements Session {
   run(calls: readonly Call[]): Stayed[] {
     const groups: { readonly stacks: readonly (Stack | null)[]; readonly calls: Call[] }[] = [];
     for (const call of calls) {
-      const stacks = this.tables.map((name) => stackOf(inputOf(call, name)));
+      const stacks = this.tables.map((name) => stackOf(named(call.inputs, name)));
       const group = groups.find((group) => group.stacks.every((stack, place) => stack === stacks[place]));
       if (group === undefined) groups.push({ stacks, calls: [call] });
       else group.calls.push(call);
@@ -257,7 +258,7 @@ class XlaSession implements Session {
       const retained: number[] = [];
       const replaced = new Set(this.staying.values());
       const inputs = this.graph.inputs.map((input, place) => {
-        const values = calls.map((call) => inputOf(call, input.name));
+        const values = calls.map((call) => named(call.inputs, input.name));
         const stack = sharedTables.has(input.name) ? stackOf(values[0]) : this.stacked(values, { input, layout });
         const handle = stack?.handle ?? this.uploaded(values, { input, layout });
         if (stack === null) ours.push(handle);
@@ -344,12 +345,6 @@ class XlaSession implements Session {
   }
 }
 
-function inputOf({ inputs }: Call, name: string): Shaped | Resident {
-  const value = inputs.get(name);
-  if (value === undefined) throw new Error(`a step was called without its input ${name}`);
-  return value;
-}
-
 /** Null for numbers of this process. */
 function stackOf(value: Shaped | Resident): Stack | null {
   return 'array' in value ? null : laneOf(value).stack;
@@ -357,6 +352,6 @@ function stackOf(value: Shaped | Resident): Stack | null {
 
 /** Whether all calls have one table, without lanes. */
 function isShared(calls: readonly Call[], name: string): boolean {
-  const stack = stackOf(inputOf(calls[0], name));
-  return stack?.lanes === 0 && calls.every((call) => stackOf(inputOf(call, name)) === stack);
+  const stack = stackOf(named(calls[0].inputs, name));
+  return stack?.lanes === 0 && calls.every((call) => stackOf(named(call.inputs, name)) === stack);
 }

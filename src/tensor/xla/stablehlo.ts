@@ -1,13 +1,14 @@
-import type {
-  Arithmetic,
-  Comparison,
-  Elementwise,
-  Graph,
-  GraphNode,
-  GraphValue,
-  Kind,
-  Numbers,
-  Operation,
+import {
+  type Arithmetic,
+  type Comparison,
+  type Elementwise,
+  type Graph,
+  type GraphNode,
+  type GraphValue,
+  type Kind,
+  type Numbers,
+  named,
+  type Operation,
 } from '../graph/graph.ts';
 
 /*
@@ -149,12 +150,6 @@ class Program {
     return this.reshaped(this.line(`constant dense<[${list}]>`, { shape: [array.length], kind }), shape);
   }
 
-  private valueOf(name: string): Value {
-    const value = this.values.get(name);
-    if (value === undefined) throw new Error(`the graph has no value ${name}`);
-    return value;
-  }
-
   /** One operation, whose text ends before its types: that of the result, or those of the operands with it. */
   private line(text: string, type: Type & { isWide?: boolean }, from: readonly Type[] | string = typeOf(type)): Value {
     const { shape, kind, isWide = false } = type;
@@ -197,7 +192,7 @@ class Program {
 
   /** An output, with the leading axis although nothing of it depends on a run. */
   widened({ name, shape }: GraphValue): Value {
-    return this.broadcast(this.valueOf(name), shape, this.lanes > 0);
+    return this.broadcast(named(this.values, name), shape, this.lanes > 0);
   }
 
   /** An output as one row of each lane. */
@@ -242,11 +237,11 @@ class Program {
 
   /** A product of all, down the rows. */
   private overRow(x: Value, row: Value): Value {
-    return this.broadcast(row, x.isWide ? x.shape.slice(1) : x.shape, x.isWide);
+    return this.broadcast(row, innerOf(x), x.isWide);
   }
 
   append({ operation, inputs, outputs }: GraphNode): void {
-    const operands = inputs.map((name) => this.valueOf(name));
+    const operands = inputs.map((name) => named(this.values, name));
     if (operation.type === 'Split') {
       const [x] = operands;
       const axis = operation.axis + Number(x.isWide);
@@ -332,9 +327,7 @@ class Program {
       case 'Slice':
         return this.sliced(x, inFront(operation.begin, 0), inFront(operation.end, this.lanes));
       case 'Concat': {
-        const parts = operands.map((value) =>
-          this.broadcast(value, value.isWide ? value.shape.slice(1) : value.shape, isWide),
-        );
+        const parts = operands.map((value) => this.broadcast(value, innerOf(value), isWide));
         return this.concatenated(parts, operation.axis + Number(isWide));
       }
       case 'Pad': {
@@ -379,9 +372,13 @@ class Program {
     return this.line(`dot_general ${a.text}, ${b.text}, ${how}`, output, [a, b]);
   }
 
-  private gathered(x: Value, places: Value, { axis, output }: { axis: number; output: Omit<Value, 'text'> }): Value {
-    if (places.isWide && !x.isWide && axis !== 0)
-      throw new Error('places that differ between runs gather rows of a shared table, and no columns');
+  private gathered(
+    table: Value,
+    places: Value,
+    { axis, output }: { axis: number; output: Omit<Value, 'text'> },
+  ): Value {
+    // Rows of a shared table are gathered from where they are; of its columns, each lane has a copy.
+    const x = axis === 0 ? table : this.broadcast(table, innerOf(table), output.isWide);
     const [from, isPaired] = [axis + Number(x.isWide), x.isWide && places.isWide];
     // Axes of the result that come from x: all but those of the places, which stand at the axis.
     const at = places.isWide && !x.isWide ? 0 : from;
@@ -400,9 +397,7 @@ class Program {
 
   private scattered(operands: readonly Value[], output: Omit<Value, 'text'>): Value {
     const { isWide } = output;
-    const all = operands.map((operand) =>
-      this.broadcast(operand, operand.isWide ? operand.shape.slice(1) : operand.shape, isWide),
-    );
+    const all = operands.map((operand) => this.broadcast(operand, innerOf(operand), isWide));
     const [onto, places, updates] = all;
     const depth = places.shape.length - 1;
     const window = updates.shape.map((_, axis) => axis).slice(depth);
@@ -418,6 +413,11 @@ class Program {
     const text = `"stablehlo.scatter"(${names}) <{scatter_dimension_numbers = #stablehlo.scatter<${numbers}>}> (${adding(onto.kind)})`;
     return this.line(text, output, all);
   }
+}
+
+/** The shape without the leading axis. */
+function innerOf({ shape, isWide }: Value): readonly number[] {
+  return isWide ? shape.slice(1) : shape;
 }
 
 function isArithmetic(type: string): type is Arithmetic {

@@ -128,13 +128,17 @@ func.func public @main(%table: tensor<9x3xf32>, %rows: tensor<5xi32>, %weights: 
     expect(stablehlo(graph, { lanes: 3, shared: new Set(['x']) })).toContain('-> (tensor<3x2xf32>)');
   });
 
-  it('refuses columns of a shared table by places that differ', () => {
+  it('copies a shared table for each lane where its columns are gathered by places that differ', () => {
     const graph: Graph = {
       nodes: [node({ type: 'Gather', axis: 1 }, ['table', 'places'], value('taken', [9, 5]))],
       constants: [],
       inputs: [value('table', [9, 3]), value('places', [5], 'int32')],
       outputs: [value('taken', [9, 5])],
     };
-    expect(() => stablehlo(graph, { lanes: 2, shared: new Set(['table']) })).toThrow('gather rows of a shared table');
+    const [copied, gathered] = body(graph, { lanes: 2, shared: new Set(['table']) });
+    expect(copied).toBe(
+      '%t0 = stablehlo.broadcast_in_dim %table, dims = [1,2] : (tensor<9x3xf32>) -> tensor<2x9x3xf32>',
+    );
+    expect(gathered).toContain('operand_batching_dims = [0]');
   });
 });
