@@ -80,16 +80,13 @@ export function createDiscriminators(
   const { hidden } = config;
   const draw = (rows: number, columns: number, fanIn: number) =>
     tasks.map(() => tf.tensor2d(uniformFanIn({ rows, columns, fanIn, random }), [rows, columns]));
-  const drawn = {
-    w1: draw(inputs, hidden, inputs + 1),
-    wAction: draw(1, hidden, inputs + 1),
-    b1: draw(1, hidden, inputs + 1),
-    w2: draw(hidden, hidden, hidden),
-    b2: draw(1, hidden, hidden),
-    w3: draw(hidden, 1, hidden),
-    b3: draw(1, 1, hidden),
-  };
-  const { w1, wAction, b1, w2, b2, w3, b3 } = drawn;
+  const w1 = draw(inputs, hidden, inputs + 1);
+  const wAction = draw(1, hidden, inputs + 1);
+  const b1 = draw(1, hidden, inputs + 1);
+  const w2 = draw(hidden, hidden, hidden);
+  const b2 = draw(1, hidden, hidden);
+  const w3 = draw(hidden, 1, hidden);
+  const b3 = draw(1, 1, hidden);
   return tasks.map((task, i) => ({
     ...task,
     ...optimized({ w1: w1[i], wAction: wAction[i], b1: b1[i], w2: w2[i], b2: b2[i], w3: w3[i], b3: b3[i] }),

@@ -110,7 +110,7 @@ it('a trainer: its algorithm, its name, a line in createStopAgent', async () => 
   add(
     'trainers/stop-agent/untrained-trainer.ts',
     `import type { Trainer } from '../trainer.ts';
-import { learnerPolicy, momentsArrays, networkArrays } from './network-state.ts';
+import { learnerArrays, learnerPolicy } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopAgentSettings } from './problem.ts';
 import { createLearner, disposeLearner } from './setup.ts';
@@ -131,7 +131,7 @@ export async function createUntrained(settings: StopAgentSettings): Promise<Trai
     },
     policy: () => learnerPolicy(learner),
     state: async () => ({
-      arrays: { ...(await networkArrays('agent', learner.agent)), ...momentsArrays(learner.moments) },
+      arrays: await learnerArrays(learner),
       values: { iteration },
     }),
     restore() {},

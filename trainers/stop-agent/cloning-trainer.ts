@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Random } from '../../src/tensor/random.ts';
 import { cloneEpoch } from '../behavior-cloning.ts';
 import { type Trainer, valuesOf } from '../trainer.ts';
-import { learnerPolicy, momentsArrays, networkArrays, restoreNetwork } from './network-state.ts';
+import { learnerArrays, learnerPolicy, restoreNetwork } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopAgentSettings } from './problem.ts';
 import { settledPairs } from './settled-pairs.ts';
@@ -21,7 +21,7 @@ export async function createCloning(settings: StopAgentSettings): Promise<Traine
   // Before there is a network to dispose.
   const pairs = pairsOf[algorithm](settings);
   const learner = await createLearner(settings, { hasCritic: false });
-  const { agent, states, moments } = learner;
+  const { agent, states } = learner;
   const config = settings.config.behaviorCloning;
   let iteration = 0;
 
@@ -38,12 +38,12 @@ export async function createCloning(settings: StopAgentSettings): Promise<Traine
     },
     policy: () => learnerPolicy(learner),
     state: async () => ({
-      arrays: { ...(await networkArrays('agent', agent)), ...momentsArrays(moments) },
+      arrays: await learnerArrays(learner),
       values: { iteration, updates: agent.updates, random: learner.weightRandom.state() },
     }),
     restore(saved) {
       const { updates, random, ...values } = valuesOf(saved, valuesSchema);
-      restoreNetwork(saved, { name: 'agent', network: agent, updates });
+      restoreNetwork(saved, { network: agent, updates });
       learner.weightRandom = Random.fromState(random);
       iteration = values.iteration;
     },

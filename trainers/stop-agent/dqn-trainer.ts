@@ -5,7 +5,7 @@ import { Random } from '../../src/tensor/random.ts';
 import { actionValues, emptyMemory, remember, stopReward, updateQ } from '../dqn.ts';
 import { arrayOf, type Metrics, type Trainer, valuesOf } from '../trainer.ts';
 import { labelledRows } from './labelled-threads.ts';
-import { learnerPolicy, momentsArrays, networkArrays, restoreNetwork } from './network-state.ts';
+import { learnerArrays, learnerPolicy, restoreNetwork } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopAgentSettings } from './problem.ts';
 import { createLearner, disposeLearner } from './setup.ts';
@@ -28,7 +28,7 @@ export async function createDqn(settings: StopAgentSettings): Promise<Trainer<St
   // Before there is a network to dispose.
   const { rows } = labelledRows(settings);
   const learner = await createLearner(settings, { hasCritic: false });
-  const { agent, states, moments } = learner;
+  const { agent, states } = learner;
   const config = settings.config.dqn;
   const { table, labelled } = settings.problem;
   const environment: StopEnvOptions = {
@@ -112,8 +112,7 @@ export async function createDqn(settings: StopAgentSettings): Promise<Trainer<St
       const filled = { shape: [size] };
       return {
         arrays: {
-          ...(await networkArrays('agent', agent)),
-          ...momentsArrays(moments),
+          ...(await learnerArrays(learner)),
           environment: { shape: [order.length], data: order.slice() },
           'memory/rows': { ...filled, data: memory.rows.slice(0, size) },
           'memory/actions': { ...filled, data: memory.actions.slice(0, size) },
@@ -133,7 +132,7 @@ export async function createDqn(settings: StopAgentSettings): Promise<Trainer<St
     restore(saved) {
       const { arrays } = saved;
       const values = valuesOf(saved, valuesSchema);
-      restoreNetwork(saved, { name: 'agent', network: agent, updates: values.updates });
+      restoreNetwork(saved, { network: agent, updates: values.updates });
       const remembered = arrayOf(arrays, 'memory/rows', { kind: Int32Array });
       const shape = [remembered.length];
       memory.rows.set(remembered);

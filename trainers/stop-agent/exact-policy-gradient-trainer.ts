@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { climbReturn, disposeLabelled } from '../exact-policy-gradient.ts';
+import { climbReturn, disposeLabelled, labelledBatch } from '../exact-policy-gradient.ts';
 import { ADAM_EPSILON } from '../ppo.ts';
 import { type Trainer, valuesOf } from '../trainer.ts';
-import { labelledRows, labelledThreads } from './labelled-threads.ts';
-import { learnerPolicy, momentsArrays, networkArrays, restoreNetwork } from './network-state.ts';
+import { labelledRows } from './labelled-threads.ts';
+import { learnerArrays, learnerPolicy, restoreNetwork } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopAgentSettings } from './problem.ts';
 import { createLearner, disposeLearner } from './setup.ts';
@@ -19,10 +19,10 @@ const valuesSchema = z.strictObject({ iteration: z.int(), updates: z.int() });
  */
 export async function createExactPolicyGradient(settings: StopAgentSettings): Promise<Trainer<StopPolicy>> {
   // Before there is a network to dispose.
-  labelledRows(settings);
+  const { rows, stopRewards } = labelledRows(settings);
   const learner = await createLearner(settings, { hasCritic: false });
-  const { agent, states, moments } = learner;
-  const task = labelledThreads(settings, { states, weight: 1 });
+  const { agent, states } = learner;
+  const task = labelledBatch(states.takePadded(rows), { stopRewards, weight: 1 });
   const { iterations } = settings.config;
   const { updates, learningRate } = settings.config.task;
   let iteration = 0;
@@ -50,12 +50,12 @@ export async function createExactPolicyGradient(settings: StopAgentSettings): Pr
     },
     policy: () => learnerPolicy(learner),
     state: async () => ({
-      arrays: { ...(await networkArrays('agent', agent)), ...momentsArrays(moments) },
+      arrays: await learnerArrays(learner),
       values: { iteration, updates: agent.updates },
     }),
     restore(saved) {
       const values = valuesOf(saved, valuesSchema);
-      restoreNetwork(saved, { name: 'agent', network: agent, updates: values.updates });
+      restoreNetwork(saved, { network: agent, updates: values.updates });
       iteration = values.iteration;
     },
     dispose() {

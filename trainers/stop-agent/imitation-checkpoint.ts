@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { NamedArray } from '../../checkpoints/tensor-file.ts';
 import { expertNames } from '../../experts/trajectories.ts';
-import type { Moments } from '../../src/tensor/normalizer.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { Discriminator } from '../discriminator.ts';
 import type { GailTraining } from '../gail.ts';
 import { arrayOf, type TrainerState, valuesOf } from '../trainer.ts';
-import { momentsArrays, networkArrays, restoreNetwork } from './network-state.ts';
+import { learnerArrays, networkArrays, restoreNetwork } from './network-state.ts';
+import type { StopLearner } from './setup.ts';
 
 const valuesSchema = z.strictObject({
   iteration: z.int(),
@@ -33,13 +33,12 @@ function named({ config, discriminators }: GailTraining): { name: string; discri
 }
 
 /** Weights, moments, normaliser, random streams, environment: everything to go on bit for bit. */
-export async function imitationState(training: GailTraining, moments: Moments): Promise<TrainerState> {
+export async function imitationState(training: GailTraining, learner: StopLearner): Promise<TrainerState> {
   const { agent, discriminators, iteration, environmentState, runningReturn, random } = training;
   const { order, position, step, previous, stopped } = environmentState;
   const experts = discriminators.flatMap((discriminator) => discriminator.experts);
   const arrays: Record<string, NamedArray> = {
-    ...(await networkArrays('agent', agent)),
-    ...momentsArrays(moments),
+    ...(await learnerArrays(learner)),
     environment: { shape: [order.length], data: order.slice() },
   };
   for (const { name, discriminator } of named(training))
@@ -61,7 +60,7 @@ export function restoreImitation(training: GailTraining, saved: TrainerState): v
   const { agent, environmentState, runningReturn } = training;
   const { arrays } = saved;
   const values = valuesOf(saved, valuesSchema);
-  restoreNetwork(saved, { name: 'agent', network: agent, updates: values.updates.agent });
+  restoreNetwork(saved, { network: agent, updates: values.updates.agent });
   for (const [place, { name, discriminator }] of named(training).entries()) {
     restoreNetwork(saved, { name, network: discriminator, updates: values.updates.discriminators[place] });
     for (const expert of discriminator.experts) {

@@ -3,13 +3,13 @@ import { expertNames } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createDiscriminators, disposeDiscriminator } from '../discriminator.ts';
-import { disposeLabelled } from '../exact-policy-gradient.ts';
+import { disposeLabelled, labelledBatch } from '../exact-policy-gradient.ts';
 import { agentWeight, discriminatorTasks } from '../expert-weights.ts';
 import { initialRunningReturn } from '../gae.ts';
 import { type GailTraining, gail } from '../gail.ts';
 import type { Trainer } from '../trainer.ts';
 import { imitationState, restoreImitation } from './imitation-checkpoint.ts';
-import { labelledThreads } from './labelled-threads.ts';
+import { labelledRows } from './labelled-threads.ts';
 import { imitationMetrics } from './metrics.ts';
 import { learnerPolicy } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
@@ -55,7 +55,7 @@ export async function createImitation(settings: StopAgentSettings): Promise<Trai
       return imitationMetrics(config, value);
     },
     policy: () => learnerPolicy(learner),
-    state: () => imitationState(training, learner.moments),
+    state: () => imitationState(training, learner),
     restore: (state) => restoreImitation(training, state),
     dispose() {
       if (training.task !== null) disposeLabelled(training.task);
@@ -70,6 +70,8 @@ function startTraining(learner: StopLearner): GailTraining {
   const { seed, problem, agent, states, weightRandom } = learner;
   const { imitation: config, iterations } = learner.config;
   const pairs = { conservative: pairsOf(learner, 'conservative'), earlyAction: pairsOf(learner, 'earlyAction') };
+  const weight = config.taskWeight;
+  const labelled = weight > 0 ? labelledRows(learner) : null;
   const tasks = discriminatorTasks(config, { ...pairs, misleading: pairsOf(learner, 'misleading') });
   return {
     config,
@@ -89,7 +91,7 @@ function startTraining(learner: StopLearner): GailTraining {
       random: weightRandom,
     }),
     runningReturn: initialRunningReturn(),
-    task: config.taskWeight > 0 ? labelledThreads(learner, { states, weight: config.taskWeight }) : null,
+    task: labelled && labelledBatch(states.takePadded(labelled.rows), { ...labelled, weight }),
     random: Random.seeded({ seed, purpose: 'stop-agent training' }),
     iteration: 0,
   };

@@ -1,35 +1,26 @@
 import { CONTINUE, stateRow } from '../../envs/state-table.ts';
 import { InputError } from '../../src/errors.ts';
-import type { RowTable } from '../../src/tensor/row-table.ts';
 import type { TaskConfig } from '../config.ts';
-import { type LabelledBatch, labelledBatch, type StopRewards } from '../exact-policy-gradient.ts';
+import type { StopRewards } from '../exact-policy-gradient.ts';
 import type { LabelledThread, StopAgentSettings } from './problem.ts';
 
-/** Labelled threads: the rows of all their steps, one thread after the other, and the rewards of stops. */
-export interface LabelledRows {
-  readonly rows: Int32Array;
-  readonly stopRewards: StopRewards;
+/** Labelled threads by their place in the table. @throws InputError when there are none, which begins with who needs some */
+export function labelledOf(
+  { problem, config }: StopAgentSettings,
+  { needs }: { needs: string },
+): StopAgentSettings['problem']['labelled'] {
+  if (problem.labelled.size > 0) return problem.labelled;
+  throw new InputError(`${needs}, and none has ${config.minPosts} posts; lower minPosts or give more threads`);
 }
 
 /**
- * The labelled threads as the loss takes them. The caller disposes them.
+ * The rows of all steps of the labelled threads, one thread after the other, and the rewards of stops.
  * @throws InputError when there are none
  */
-export function labelledThreads(
-  settings: StopAgentSettings,
-  { states, weight }: { states: RowTable; weight: number },
-): LabelledBatch {
-  const { rows, stopRewards } = labelledRows(settings);
-  return labelledBatch(states.takePadded(rows), { stopRewards, weight });
-}
-
-/** @throws InputError when there are none */
-export function labelledRows({ problem, config }: StopAgentSettings): LabelledRows {
-  const { labelled, table } = problem;
-  if (labelled.size === 0)
-    throw new InputError(
-      `the task's own return needs labelled threads, and no demonstration thread has ${config.minPosts} posts; lower minPosts or give more threads`,
-    );
+export function labelledRows(settings: StopAgentSettings): { rows: Int32Array; stopRewards: StopRewards } {
+  const labelled = labelledOf(settings, { needs: "the task's own return needs labelled demonstration threads" });
+  const { config, problem } = settings;
+  const { table } = problem;
   const rows = Array.from(labelled, ([thread, { right }]) =>
     Array.from(right, (_, step) => stateRow(table, { thread, step, previous: CONTINUE })),
   );

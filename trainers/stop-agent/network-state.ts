@@ -33,7 +33,7 @@ export async function networkArrays(
 /** @throws InputError naming the array that is missing or of another size */
 export function restoreNetwork(
   { arrays }: Pick<TrainerState, 'arrays'>,
-  { name, network, updates }: { name: string; network: Optimized; updates: number },
+  { name = 'agent', network, updates }: { name?: string; network: Optimized; updates: number },
 ): void {
   const all = new Float32Array(network.moving.size);
   let start = 0;
@@ -47,9 +47,14 @@ export function restoreNetwork(
   network.updates = updates;
 }
 
-/** A normaliser. */
-export function momentsArrays({ mean, variance }: Moments): Record<string, NamedArray> {
+/** The agent and its normaliser. */
+export async function learnerArrays({
+  agent,
+  moments,
+}: Pick<StopLearner, 'agent' | 'moments'>): Promise<Record<string, NamedArray>> {
+  const { mean, variance } = moments;
   return {
+    ...(await networkArrays('agent', agent)),
     'normalizer/mean': { shape: [mean.length], data: mean.slice() },
     'normalizer/variance': { shape: [variance.length], data: variance.slice() },
   };

@@ -76,11 +76,8 @@ export async function buildStopProblem(options: {
   const environment = options.environment.filter(longEnough);
   const threads = [...options.demonstrations, ...environment];
   const placeOf = new Map(threads.map(({ id }, place) => [id, place]));
-  const place = (id: string) => {
-    const row = placeOf.get(id);
-    if (row === undefined) throw new Error(`thread ${id} is not among those of the table`);
-    return row;
-  };
+  // Of a thread of the table, as all below are.
+  const place = (id: string) => Number(placeOf.get(id));
   const random = Random.seeded({ seed, purpose: 'demonstrations' });
   const demonstrations = selectDemonstrations(demonstrationsOf(judged, config.trajectories), config.trajectories, {
     weights: config.imitation,
@@ -101,15 +98,11 @@ export async function buildStopProblem(options: {
     labelled: new Map(
       labelled
         .filter(({ thread }) => longEnough(thread))
-        .map((judgedThread) => [
-          place(judgedThread.thread.id),
-          labelledThread(judgedThread, {
-            all: labelled,
-            postsSeen: table.postsSeen[place(judgedThread.thread.id)],
-            queriesAt,
-            costOf,
-          }),
-        ]),
+        .map((judgedThread) => {
+          const row = place(judgedThread.thread.id);
+          const postsSeen = table.postsSeen[row];
+          return [row, labelledThread(judgedThread, { all: labelled, postsSeen, queriesAt, costOf })];
+        }),
     ),
   };
 }

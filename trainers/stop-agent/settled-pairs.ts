@@ -1,6 +1,6 @@
 import { CONTINUE, STOP, stateRow } from '../../envs/state-table.ts';
-import { InputError } from '../../src/errors.ts';
 import type { WeightedPairs } from '../behavior-cloning.ts';
+import { labelledOf } from './labelled-threads.ts';
 import type { StopAgentSettings } from './problem.ts';
 
 /*
@@ -14,12 +14,9 @@ import type { StopAgentSettings } from './problem.ts';
  * do not decide.
  * @throws InputError without judged threads
  */
-export function settledPairs({ problem, config }: StopAgentSettings): WeightedPairs {
-  const { labelled, table } = problem;
-  if (labelled.size === 0)
-    throw new InputError(
-      `the settled agent needs judged threads, and none has ${config.minPosts} posts; lower minPosts or give more threads`,
-    );
+export function settledPairs(settings: StopAgentSettings): WeightedPairs {
+  const labelled = labelledOf(settings, { needs: 'the settled agent needs judged threads' });
+  const { table } = settings.problem;
   const pairs = Array.from(labelled, ([thread, { isFinal }]) =>
     Array.from(isFinal, (final, step) => ({
       row: stateRow(table, { thread, step, previous: CONTINUE }),

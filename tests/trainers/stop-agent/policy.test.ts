@@ -7,7 +7,7 @@ import { columnMoments } from '../../../src/tensor/normalizer.ts';
 import type { MlpName } from '../../../src/tensor/operations.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createPolicyValue, disposePolicyValue, policyForward } from '../../../trainers/policy-value.ts';
-import { momentsArrays, networkArrays, policyOfState } from '../../../trainers/stop-agent/network-state.ts';
+import { learnerArrays, policyOfState } from '../../../trainers/stop-agent/network-state.ts';
 import {
   decideStops,
   type PolicyMatrix,
@@ -23,14 +23,14 @@ describe('the policy in a state', () => {
   it('is the same with a critic beside it and without', async () => {
     const ofNetwork = async (hasCritic: boolean) => {
       const random = Random.seeded({ seed: 3, purpose: 'weights' });
-      const network = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic, random });
-      const arrays = await networkArrays('agent', network);
-      const moments = momentsArrays({ mean: new Float64Array(5), variance: new Float64Array(5).fill(1) });
-      const output = tf.tidy(() => policyForward(parametersOf(network), tf.ones([1, 5]), { actions: 2 }));
+      const agent = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic, random });
+      const moments = { mean: new Float64Array(5), variance: new Float64Array(5).fill(1) };
+      const arrays = await learnerArrays({ agent, moments });
+      const output = tf.tidy(() => policyForward(parametersOf(agent), tf.ones([1, 5]), { actions: 2 }));
       const logs = await output.data();
       output.dispose();
-      disposePolicyValue(network);
-      return { logs, policy: policyOfState({ arrays: { ...arrays, ...moments }, values: {} }) };
+      disposePolicyValue(agent);
+      return { logs, policy: policyOfState({ arrays, values: {} }) };
     };
     const [alone, beside] = [await ofNetwork(false), await ofNetwork(true)];
     expect(alone.policy.parameters.w2).toMatchObject({ rows: 4, columns: 4 });

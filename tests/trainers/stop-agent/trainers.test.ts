@@ -178,7 +178,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       cloning.dispose();
       await expect(
         creating({ algorithm: 'exact-policy-gradient' }, { ...smallProblem(), labelled: new Map() }),
-      ).rejects.toThrow(/no demonstration thread has 3 posts/);
+      ).rejects.toThrow(/needs labelled demonstration threads, and none has 3 posts/);
       const { table } = smallProblem();
       const blind = { ...smallProblem(), table: { ...table, data: new Float32Array(0), columns: 0 } };
       await expect(creating({}, blind)).rejects.toThrow(/the states have no columns/);
