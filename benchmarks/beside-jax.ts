@@ -1,10 +1,10 @@
 /*
- * An iteration of imitation on the onnx backend beside the same in JAX (jax-iteration.py): processor time, in turns, each in a process
+ * An iteration of imitation on onnx, or by the plugin of xla, beside the same in JAX (jax-iteration.py): processor time, in turns, each in a process
  * of its own. Usage:
  *
  *   python3 -m venv venv && venv/bin/pip install jax==0.10.2
  *   taskset -c 1 node --import tsx benchmarks/beside-jax.ts --python venv/bin/python [--mode alg] [--dimensions 256,1024]
- *     [--rounds 3] [--timed 20]
+ *     [--rounds 3] [--timed 20] [--backend onnx|xla]
  *
  * `--script` names another program, which is called with numbers per state, runs (1), mode and iterations and prints "<ms> per run".
  */
@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
+import { z } from 'zod';
 import { paperShapedProblem } from '../experiments/backends/time-training-step.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
@@ -28,6 +29,7 @@ const { values: args } = parseArgs({
     dimensions: { type: 'string', default: '256,1024' },
     rounds: { type: 'string', default: '3' },
     timed: { type: 'string', default: '20' },
+    backend: { type: 'string', default: 'onnx' },
     /** Of the process that times one shape of ours. */
     only: { type: 'string' },
   },
@@ -43,7 +45,7 @@ function compare(): void {
   for (const dimensions of args.dimensions.split(',')) {
     const rounds = Array.from({ length: Number(args.rounds) }, () => {
       const theirs = runMs(args.python, [args.script, dimensions, '1', args.mode, args.timed]);
-      const script = [import.meta.filename, '--only', dimensions, '--timed', args.timed];
+      const script = [import.meta.filename, '--only', dimensions, '--timed', args.timed, '--backend', args.backend];
       return { theirs, ours: runMs(process.execPath, [...process.execArgv, ...script]) };
     });
     const column = (of: (round: { theirs: number; ours: number }) => number, digits: number) =>
@@ -70,7 +72,7 @@ function runMs(program: string, words: readonly string[]): number {
 }
 
 async function timeOurs(dimensions: string): Promise<void> {
-  await selectBackend('onnx');
+  await selectBackend(z.enum(['onnx', 'xla']).parse(args.backend));
   const config = stopAgentSchema.parse({ iterations: 1000, imitation: { discriminator: { warmupIterations: 0 } } });
   const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(Number(dimensions)) });
   for (let iteration = 0; iteration < warmup; iteration++) await trainer.iterate(workContext());
