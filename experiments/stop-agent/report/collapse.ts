@@ -16,7 +16,7 @@ export function isCollapsed({
   return share >= collapsedShare && !(alerts !== undefined && name.startsWith(lastPost));
 }
 
-/** What a collapsed agent does, and which option of its algorithm to change. */
+/** Says at which post a collapsed agent stops, and which option of its algorithm to change. */
 export function collapseInWords(
   { name, share }: SystemScores['mostCommonStop'],
   { experiment: { agent }, stopsAtFirstPost: { conservative = 0 } }: TrialResult,

@@ -66,7 +66,7 @@ export interface Graph {
   readonly outputs: readonly GraphValue[];
 }
 
-/** What a name in a graph stands for. */
+/** The value, node or constant that a name in a graph stands for. @throws Error for a name that is not there */
 export function named<T>(values: ReadonlyMap<string, T>, name: string): T {
   const value = values.get(name);
   if (value === undefined) throw new Error(`the graph has no value ${name}`);

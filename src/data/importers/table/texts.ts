@@ -54,7 +54,7 @@ function withoutMarkup(html: string): string {
 }
 
 /** Reads the texts of posts, in the form of a known export or unchanged. */
-export interface TextReader {
+export interface PostTextReader {
   readonly columns: readonly string[];
   /** The form in words; null for any other table. */
   readonly note: string | null;
@@ -64,11 +64,11 @@ export interface TextReader {
   isGone(author: string): boolean;
 }
 
-export function textReader(
+export function postTextReader(
   columns: TableColumns,
   headings: readonly string[],
   { rules, count }: ImportContext,
-): TextReader {
+): PostTextReader {
   const all = new Set(headings);
   const form = forms.find(({ fits }) => fits((...names) => names.every((name) => all.has(name)), headings)) ?? null;
   const isThere = (column: string | undefined): column is string => column !== undefined && all.has(column);

@@ -8,7 +8,7 @@ import { cellId, cellText, listed, roundedIds, type TableRow } from './cells.ts'
 import { columnLooks, lookedAtRows } from './column-looks.ts';
 import { overlookedColumns, tableColumns } from './columns.ts';
 import { areRumors, cellLabel, cellRumor, cellStance, cellVeracity, type LabelWords, labelWords } from './labels.ts';
-import { textReader } from './texts.ts';
+import { postTextReader } from './texts.ts';
 import { type KeptRows, keptRows, type RowOfPost, threadedRows } from './threaded-rows.ts';
 import { timeReader } from './times.ts';
 
@@ -63,7 +63,7 @@ async function addRows(
   if (headings === undefined) return [];
   const looks = columnLooks(headings, first.slice(0, lookedAtRows), rules);
   const columns = tableColumns(headings, { chosen: settings?.columns ?? {}, source, looks });
-  const texts = textReader(columns, headings, options);
+  const texts = postTextReader(columns, headings, options);
   const timeOf = columns.time === undefined ? () => null : timeReader(columns.time, { source, first, options });
   const ids = [columns.postId, columns.threadId].map((column) => roundedIds({ source, column }));
   for (const column of [columns.label, columns.rumor, columns.veracity, columns.stance])
