@@ -13,7 +13,7 @@ interface SharedQuestion<T> extends Omit<Question, 'threadId' | 'prefixLength'> 
   readonly schema: z.ZodType<T>;
 }
 
-interface SharedAnswer<T> {
+export interface SharedAnswer<T> {
   readonly value: T;
   /** The usage of the answer, even if another judgement asked first. */
   readonly usage: Usage;
