@@ -59,7 +59,7 @@ export function trialsProgress(
   };
 }
 
-/** The trial that began first stands for all. */
+/** Counts the trials under way, and says how far the one that began first is; false without any. */
 function underWayInWords([first, ...others]: readonly (Stand & { readonly stage: string })[]): string | false {
   if (first === undefined) return false;
   const place = `${others.length > 0 ? 'the first at ' : ''}${first.stage} ${first.done}/${first.total}`;

@@ -13,7 +13,7 @@ export const threadDataSchema = z
       .describe('the synthetic stream, used where no path is given; `earshot data synth` makes the same ones as files'),
     skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
   })
-  // A config of threads of one's own says nothing of made-up ones.
+  // Options of the synthetic stream mean nothing, and are left out, where a file of threads is given.
   .transform(({ threads, synthetic, skipInvalid }) =>
     threads === null ? { threads, synthetic, skipInvalid } : { threads, skipInvalid },
   )

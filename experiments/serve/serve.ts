@@ -65,7 +65,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const { detector } = options;
   const onNote = (note: string) => logger.info({ note }, 'detector');
   const context = workContext({ onNote, maxWaitMs: detector?.maxWaitMs ?? null });
-  // Whoever asks for a thread again wants another answer than the one that could not be read.
+  // A thread that is sent again, after an answer that could not be read, is judged again.
   const judge =
     detector === undefined
       ? null

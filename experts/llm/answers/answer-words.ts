@@ -41,7 +41,7 @@ export function answerWord(text: string, words: AnswerWords): AnswerWord | null 
   }
 }
 
-/** Null also for a word of several labels. */
+/** The label that a word stands for; null if it stands for none, or for several. */
 function labelOf(word: string, words: AnswerWords): string | null {
   const foldedWord = fold(word);
   const labels = Object.keys(words).filter((label) => words[label].some((each) => fold(each) === foldedWord));

@@ -22,7 +22,7 @@ export interface LedgerChange {
   readonly spent: CountedSpending;
   /** The writer's reservations, by model; an absent model has none. */
   readonly reserved: ReadonlyMap<string, CountedSpending>;
-  /** Observed ratios, by model. The ledger keeps the largest. */
+  /** Ratios of a request's spending to its estimate that were observed, by model. The ledger keeps the largest. */
   readonly ratios: ReadonlyMap<string, number>;
 }
 
