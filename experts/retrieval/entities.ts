@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { documentFrequencies, inverseDocumentFrequency } from '../../src/text/tf-idf.ts';
+import type { AskShared, RoleModel } from '../asking/shared-questions.ts';
 import { namesNothing, patternEntities } from './pattern-entities.ts';
 import { PROMPT_VERSION, promptedEntities } from './prompted-entities.ts';
-import type { AskShared, RoleModel } from './shared-questions.ts';
 import { type Entity, splitSentences, withoutLinks } from './text-spans.ts';
 import { aggregateTokens, loadTokenClassifier, tokenClassifierSchema } from './token-classifier.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { type AskShared, askModel, type RoleModel } from '../asking/shared-questions.ts';
 import { quotedEvidence } from '../llm/prompt-text.ts';
 import { patternEntities } from './pattern-entities.ts';
-import { type AskShared, askModel, type RoleModel } from './shared-questions.ts';
 import type { Entity } from './text-spans.ts';
 
 /** Raised with every change to a prompt or a schema below. */

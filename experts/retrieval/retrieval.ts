@@ -4,6 +4,7 @@ import { PromiseCache } from '../../src/promise-cache.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
+import type { AskShared, RoleModel } from '../asking/shared-questions.ts';
 import type { Environment } from '../llm/secrets.ts';
 import { type RetryPolicy, retrySchema } from '../llm/sending/retry.ts';
 import { createEntityRecognizer, entitiesSchema } from './entities.ts';
@@ -17,7 +18,6 @@ import {
   splitIntoChunks,
 } from './evidence.ts';
 import { type ScMmrOptions, salientEntities, scMmrSchema, selectKeywords } from './keywords.ts';
-import type { AskShared, RoleModel } from './shared-questions.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { type Entity, splitSentences } from './text-spans.ts';
 import { createWebSearch, type WebQuestion, type WebSearch, webSearchSchema } from './web-search.ts';

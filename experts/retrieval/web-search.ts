@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
+import type { AskShared } from '../asking/shared-questions.ts';
 import { secretIn } from '../llm/secrets.ts';
 import { type Evidence, htmlText } from './evidence.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import type { AskShared } from './shared-questions.ts';
 import { searchWords } from './text-spans.ts';
 
 /** Fact checkers publish the verdicts that detectors are measured by. The first three domains are the paper's. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Encoder } from '../../src/text/encoder.ts';
+import type { AskShared } from '../asking/shared-questions.ts';
 import { type Evidence, htmlParagraphs } from './evidence.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import type { AskShared } from './shared-questions.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { searchWords, splitSentences } from './text-spans.ts';
 

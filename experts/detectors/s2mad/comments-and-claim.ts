@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { AskOnce } from '../../asking/ask-once.ts';
 import { partAsker } from '../../asking/parts.ts';
+import { sharedAsker } from '../../asking/shared-questions.ts';
 import { chatJson } from '../../llm/answers/ask-with-repair.ts';
 import { askVerdict } from '../../llm/answers/verdict.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { quotedEvidence } from '../../llm/prompt-text.ts';
-import { sharedAsker } from '../../retrieval/shared-questions.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import type { JudgementSession } from '../session.ts';
 

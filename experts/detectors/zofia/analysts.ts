@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Post } from '../../../src/data/thread.ts';
+import { type AskShared, askModel, type ModelQuestion } from '../../asking/shared-questions.ts';
 import type { TranscriptEntry } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { promptLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
-import { type AskShared, askModel, type ModelQuestion } from '../../retrieval/shared-questions.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import { bothSides, type ZofiaOptions, type ZofiaRole, type ZofiaSides } from './options.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { AskShared } from '../../asking/shared-questions.ts';
 import type { TranscriptEntry } from '../../detector.ts';
 import { promptLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
-import type { AskShared } from '../../retrieval/shared-questions.ts';
 import {
   type Analysis,
   type AnalystInput,

@@ -1,12 +1,12 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import { type AskPart, partAsker } from '../../asking/parts.ts';
+import { sharedAsker } from '../../asking/shared-questions.ts';
 import type { Detector, Judgement, TranscriptEntry } from '../../detector.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { dialogueOf, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { createRetrieval, type EvidenceServices } from '../../retrieval/retrieval.ts';
-import { sharedAsker } from '../../retrieval/shared-questions.ts';
 import { judgementLabels } from '../../tasks/task-file.ts';
 import { askForSide, type DebateVerdict, type SaidVerdict } from '../debate/debate-question.ts';
 import type { DetectorSettings } from '../detector-settings.ts';

@@ -1,5 +1,5 @@
 import { partAsker } from '../../../experts/asking/parts.ts';
-import { type AskShared, sharedAsker } from '../../../experts/retrieval/shared-questions.ts';
+import { type AskShared, sharedAsker } from '../../../experts/asking/shared-questions.ts';
 
 /** Keeps nothing. */
 export const askAnew: AskShared = (question, ask) =>

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import type { RoleModel } from '../../../experts/asking/shared-questions.ts';
 import { endpointSchema } from '../../../experts/llm/endpoint.ts';
 import { promptLine } from '../../../experts/llm/prompt-text.ts';
 import {
@@ -12,7 +13,6 @@ import {
   selectEntities,
 } from '../../../experts/retrieval/entities.ts';
 import { patternEntities } from '../../../experts/retrieval/pattern-entities.ts';
-import type { RoleModel } from '../../../experts/retrieval/shared-questions.ts';
 import { aggregateTokens, type ClassifiedToken } from '../../../experts/retrieval/token-classifier.ts';
 import { writeModel } from '../../src/text/tiny-model.ts';
 import { askAnew } from './ask-anew.ts';

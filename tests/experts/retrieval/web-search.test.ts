@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import type { AskShared } from '../../../experts/asking/shared-questions.ts';
 import { retrySchema } from '../../../experts/llm/sending/retry.ts';
-import type { AskShared } from '../../../experts/retrieval/shared-questions.ts';
 import { createWebSearch, webSearchSchema } from '../../../experts/retrieval/web-search.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';

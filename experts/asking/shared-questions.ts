@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
-import type { Question } from '../asking/ask-once.ts';
-import type { AskPart } from '../asking/parts.ts';
 import type { Usage } from '../detector.ts';
 import { chatJson } from '../llm/answers/ask-with-repair.ts';
 import type { ChatAnswer, ChatService } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
+import type { Question } from './ask-once.ts';
+import type { AskPart } from './parts.ts';
 
 interface SharedQuestion<T> extends Omit<Question, 'threadId' | 'prefixLength'> {
   /** The schema of the answer, also of a stored one. */
