@@ -64,81 +64,71 @@ export async function crossFit(options: {
     heldOut.set(trainedOn, record);
     return record;
   };
-  const rowsOfFolds: (readonly number[])[][] = [];
+  const allFolds = foldsOf(gold, seed);
 
-  for (let repetition = 0; repetition < repetitions; repetition++) {
-    const random = Random.seeded({ seed, purpose: `folds of gold rows ${repetition}` });
-    const foldOf = stratifiedFolds({ classes: gold.map(({ label }) => label), folds, random });
-    rowsOfFolds.push([]);
-    for (let fold = 0; fold < folds; fold++) {
-      const seeds = gold.filter((_, place) => foldOf[place] !== fold);
-      const unseen = [...gold.keys()].filter((place) => foldOf[place] === fold);
-      rowsOfFolds[repetition].push(unseen);
-      const candidates = [...items, ...unseen.flatMap((place) => gold[place].machine ?? [])];
-      const rightLabels = new Map(unseen.map((place) => [gold[place].machine, gold[place].label]));
-      /** @param set the set of predictions that this fold is part of */
-      const predict = async (
-        trainedOn: string,
-        examples: readonly RowExample[],
-        { set = repetition, ofGold = [] }: { set?: number; ofGold?: readonly WeakLabel[] } = {},
-      ) => {
-        const model = await fitRowClassifier({ features: words, classCount, examples });
-        const record = recordOf(trainedOn);
-        record.predicted[set] ??= new Int32Array(gold.length);
-        record.logLikelihoods[set] ??= new Float64Array(gold.length);
-        for (const place of unseen) {
-          const probabilities = model(gold[place].row);
-          record.predicted[set][place] = likeliest(probabilities);
-          record.logLikelihoods[set][place] = Math.log(Math.max(leastProbability, probabilities[gold[place].label]));
-        }
-        record.taken += ofGold.length;
-        record.takenRight += ofGold.filter((item) => item.label === rightLabels.get(item)).length;
-      };
-      /** Held-out gold rows are among the items, so that the share of right weak labels is known. Nothing is trained on them. */
-      const select = (name: SelectorName, scores: ArrayLike<number>, set?: number) => {
-        const taken = takeShare({ items: candidates, scores, share }).map((place) => candidates[place]);
-        const [ofGold, others] = [true, false].map((isGold) =>
-          taken.filter((item) => rightLabels.has(item) === isGold),
-        );
-        return predict(name, [...seeds, ...others], { set, ofGold });
-      };
-      if (controls) {
-        await predict('gold-alone', seeds);
-        await predict('all', [...seeds, ...items]);
+  for (const [index, { repetition, seeds, unseen, random }] of allFolds.entries()) {
+    const candidates = [...items, ...unseen.flatMap((place) => gold[place].machine ?? [])];
+    const rightLabels = new Map(unseen.map((place) => [gold[place].machine, gold[place].label]));
+    /** @param set the set of predictions that this fold is part of */
+    const predict = async (
+      trainedOn: string,
+      examples: readonly RowExample[],
+      { set = repetition, ofGold = [] }: { set?: number; ofGold?: readonly WeakLabel[] } = {},
+    ) => {
+      const model = await fitRowClassifier({ features: words, classCount, examples });
+      const record = recordOf(trainedOn);
+      record.predicted[set] ??= new Int32Array(gold.length);
+      record.logLikelihoods[set] ??= new Float64Array(gold.length);
+      for (const place of unseen) {
+        const probabilities = model(gold[place].row);
+        record.predicted[set][place] = likeliest(probabilities);
+        record.logLikelihoods[set][place] = Math.log(Math.max(leastProbability, probabilities[gold[place].label]));
       }
-      for (const name of names) {
-        const fixedScores = fixed.get(name);
-        const ofScores = Random.seeded({ seed, purpose: `scores by ${name}` });
-        const scores =
-          fixedScores === undefined
-            ? await selectors[name].score({ ...task, items: candidates, seeds, random: ofScores })
-            : candidates.map((item) => ({ score: fixedScores.get(item) ?? 0 }));
-        await select(
-          name,
-          scores.map(({ score }) => score),
-        );
-      }
-      if (controls) {
-        const setOf = (draw: number) => repetition * draws + draw;
-        const randomScores = Array.from({ length: draws }, () => candidates.map(() => random.uniform()));
-        const right = seeds.flatMap(({ machine, label }) => (machine?.label === label ? [machine] : []));
-        const all = seeds.flatMap(({ machine }) => machine ?? []);
-        for (const [draw, scores] of randomScores.entries()) await select('random', scores, setOf(draw));
-        await predict(roomNames.right, right);
-        for (let draw = 0; draw < draws; draw++)
-          await predict(roomNames.random, alikeByClass(all, { like: right, random }), { set: setOf(draw) });
-      }
-      onFold(repetition * folds + fold + 1, repetitions * folds);
+      record.taken += ofGold.length;
+      record.takenRight += ofGold.filter((item) => item.label === rightLabels.get(item)).length;
+    };
+    /** Held-out gold rows are among the items, so that the share of right weak labels is known. Nothing is trained on them. */
+    const select = (name: SelectorName, scores: ArrayLike<number>, set?: number) => {
+      const taken = takeShare({ items: candidates, scores, share }).map((place) => candidates[place]);
+      const [ofGold, others] = [true, false].map((isGold) => taken.filter((item) => rightLabels.has(item) === isGold));
+      return predict(name, [...seeds, ...others], { set, ofGold });
+    };
+    if (controls) {
+      await predict('gold-alone', seeds);
+      await predict('all', [...seeds, ...items]);
     }
+    for (const name of names) {
+      const fixedScores = fixed.get(name);
+      const ofScores = Random.seeded({ seed, purpose: `scores by ${name}` });
+      const scores =
+        fixedScores === undefined
+          ? await selectors[name].score({ ...task, items: candidates, seeds, random: ofScores })
+          : candidates.map((item) => ({ score: fixedScores.get(item) ?? 0 }));
+      await select(
+        name,
+        scores.map(({ score }) => score),
+      );
+    }
+    if (controls) {
+      const setOf = (draw: number) => repetition * draws + draw;
+      const randomScores = Array.from({ length: draws }, () => candidates.map(() => random.uniform()));
+      const right = seeds.flatMap(({ machine, label }) => (machine?.label === label ? [machine] : []));
+      const all = seeds.flatMap(({ machine }) => machine ?? []);
+      for (const [draw, scores] of randomScores.entries()) await select('random', scores, setOf(draw));
+      await predict(roomNames.right, right);
+      for (let draw = 0; draw < draws; draw++)
+        await predict(roomNames.random, alikeByClass(all, { like: right, random }), { set: setOf(draw) });
+    }
+    onFold(index + 1, allFolds.length);
   }
 
   const room = { right: recordOf(roomNames.right), random: recordOf(roomNames.random) };
   for (const name of Object.values(roomNames)) heldOut.delete(name);
   const chosen = recordOf('chosen');
-  for (const [repetition, rows] of rowsOfFolds.entries()) {
+  for (let repetition = 0; repetition < repetitions; repetition++) {
     chosen.predicted.push(new Int32Array(gold.length));
     chosen.logLikelihoods.push(new Float64Array(gold.length));
-    for (const unseen of rows) {
+    for (const { unseen } of allFolds.filter((fold) => fold.repetition === repetition)) {
       const isUnseen = new Set(unseen);
       const best = bestOf(names, (name) =>
         sumWhere(recordOf(name).logLikelihoods[repetition], (place) => !isUnseen.has(place)),
@@ -155,6 +145,20 @@ export async function crossFit(options: {
 }
 
 const roomNames = { right: 'right weak labels', random: 'random weak labels' } as const;
+
+/** The folds of all repetitions. Those of one draw from the same stream, in their order. */
+function foldsOf(gold: readonly GoldRow[], seed: number) {
+  return Array.from({ length: repetitions }, (_, repetition) => {
+    const random = Random.seeded({ seed, purpose: `folds of gold rows ${repetition}` });
+    const foldOf = stratifiedFolds({ classes: gold.map(({ label }) => label), folds, random });
+    return Array.from({ length: folds }, (_, fold) => ({
+      repetition,
+      seeds: gold.filter((_, place) => foldOf[place] !== fold),
+      unseen: [...gold.keys()].filter((place) => foldOf[place] === fold),
+      random,
+    }));
+  }).flat();
+}
 
 /** Scores without gold are the same in every fold. */
 async function scoresWithoutSeeds(options: {
