@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { closest, distance } from 'fastest-levenshtein';
+import { InputError } from './errors.ts';
 
 /** Names that are listed if none is similar. */
 const mostNames = 5;
@@ -22,6 +23,12 @@ export function missingPath(path: string, isMeant: (path: string) => boolean = (
     return `${there}; did you mean ${join(folder, nearest) + path.slice(missing.length)}?`;
   const rest = names.length - mostNames;
   return `${there}; ${folder === '.' ? 'this folder' : folder} has ${names.slice(0, mostNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** The path, of something that is there. @throws InputError with paths like it */
+export function existingPath(path: string): string {
+  if (!existsSync(path)) throw new InputError(missingPath(path));
+  return path;
 }
 
 /** Adds advice to the sentence about a missing path. */

@@ -2,10 +2,10 @@ import { Command } from '@commander-js/extra-typings';
 import type { AnnotationFilter } from '../../experts/annotations/annotation-list.ts';
 import type { AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
+import { existingPath } from '../../src/missing-path.ts';
 import { terminalTable } from '../report/table.ts';
 import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
-import { existingPath } from './paths.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
 export function annotationsCommand(terminal: Terminal) {
@@ -47,7 +47,7 @@ function statsCommand(terminal: Terminal) {
   )
     .option('--json', 'print the counts as JSON')
     .action(async (path, { json }) => {
-      const stats = await withStore(existingPath(path), (store) => store.stats());
+      const stats = await withStore(path, (store) => store.stats());
       printResult(terminal, { json, value: { store: path, ...stats }, text: statsTable(path, stats) });
     });
 }
@@ -66,7 +66,7 @@ function listCommand(terminal: Terminal) {
       // One row more than is shown, to know whether there are more.
       const rows =
         wrong === undefined
-          ? await withStore(existingPath(path), (store) => store.list({ ...filter, limit: limit + 1 }))
+          ? await withStore(path, (store) => store.list({ ...filter, limit: limit + 1 }))
           : await wrongRows(path, { filter, wrong, terminal });
       const shown = rows.slice(0, limit);
       printResult(terminal, { json, value: shown, text: listTable(shown) });
@@ -84,9 +84,7 @@ async function wrongRows(
     import('../../src/data/thread-file.ts'),
   ]);
   const threads = await loadThreads(labelled, {});
-  const { wrong, compared } = await withStore(existingPath(path), (store) =>
-    wrongAnnotations(store, { threads, filter }),
-  );
+  const { wrong, compared } = await withStore(path, (store) => wrongAnnotations(store, { threads, filter }));
   if (compared === 0)
     throw new InputError(
       `${path} holds no judgement of a thread that has a label in ${labelled}; give the labelled threads that were judged`,
@@ -101,7 +99,7 @@ function unreadableCommand(terminal: Terminal) {
     .option('--forget', 'forget them, so that the next run queries again')
     .option('--json', 'print the rows as JSON')
     .action(async (path, { detector, forget = false, json }) => {
-      const rows = await withStore(existingPath(path), (store) => {
+      const rows = await withStore(path, (store) => {
         const listed = store.unreadable.list().filter((row) => detector === undefined || row.detector === detector);
         if (forget) store.unreadable.forget(listed.map(({ key }) => key));
         return listed;
@@ -121,7 +119,7 @@ function showCommand(terminal: Terminal) {
     .option('--raw', 'print each answer as it came over the wire, too')
     .option('--json', 'print the whole row, and the answers that it was made of, as JSON')
     .action(async (path, name, { detector, raw, json }) => {
-      const { row, responses } = await withStore(existingPath(path), (store) => {
+      const { row, responses } = await withStore(path, (store) => {
         const row = annotationNamed({ store, name, detector });
         return { row, responses: store.responses.of([row.key]) };
       });
@@ -134,7 +132,7 @@ function exportCommand(terminal: Terminal) {
     .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--json', 'print the count as JSON')
     .action(async (path, file, { json }) => {
-      const exported = await withStore(existingPath(path), (store) => store.export(file));
+      const exported = await withStore(path, (store) => store.export(file));
       const value = { store: path, file, exported };
       printResult(terminal, { json, value, text: `${exported} annotations: ${file}\n` });
     });
@@ -148,13 +146,18 @@ function importCommand(terminal: Terminal) {
     .option('--json', 'print the counts as JSON')
     .action(async (path, file, { json }) => {
       const exported = existingPath(file);
-      const { read, added } = await withStore(path, (store) => store.import(exported));
+      const { read, added } = await openedStore(path, (store) => store.import(exported));
       const text = `${read} annotations read, ${added} of them new: ${path}\n`;
       printResult(terminal, { json, value: { store: path, file, read, added }, text });
     });
 }
 
-async function withStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {
+/** Opening a store makes it, which would hide a mistyped path. */
+function withStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {
+  return openedStore(existingPath(path), use);
+}
+
+async function openedStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {
   const { AnnotationStore } = await import('../../experts/annotations/annotation-store.ts');
   const store = AnnotationStore.open(path);
   try {

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Command, Option } from '@commander-js/extra-typings';
 import type { Thread } from '../../src/data/thread.ts';
@@ -14,7 +16,6 @@ import {
   auditOptions,
   budgetOf,
   budgetOptions,
-  jobsFor,
   maxWaitMsOf,
   maxWaitOption,
   unreadableOptions,
@@ -93,7 +94,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     import('../../checkpoints/policy/out-of-distribution.ts'),
   ]);
   const isCounted = options.detector !== undefined || options.audit !== undefined;
-  const jobs = isCounted ? 1 : jobsFor(path, { ...options, bytesEach: bytesWorthAProcess });
+  const jobs = isCounted ? 1 : (options.jobs ?? jobsFor(path));
   const judge = await judgeOf(options, context);
   try {
     const policy = await openPolicy(options.policy, { judge });
@@ -210,7 +211,14 @@ function tallyOf(
   };
 }
 
+/** Bytes of threads that take longer to decide than a process takes to start. */
 const bytesWorthAProcess = 2e6;
+
+/** One process per core with enough work for each. @param path null for standard input */
+function jobsFor(path: string | null): number {
+  const bytes = path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+  return Math.max(1, Math.min(availableParallelism(), Math.floor(bytes / bytesWorthAProcess)));
+}
 
 /** The command that decides threads of its standard input with this policy. */
 function wordsOf({ policy }: DecideOptions): string[] {

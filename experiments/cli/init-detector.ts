@@ -8,10 +8,10 @@ import { parseYaml } from '../../src/yaml.ts';
 import { detectorFileOf } from '../config/detector-file.ts';
 import { judgeByModels } from '../judging/judge.ts';
 import { judgeText } from '../judging/judge-text.ts';
-import { refuseExisting } from './paths.ts';
 import { judgementOf } from './print-annotated.ts';
 import { watched } from './progress.ts';
 import type { Ask } from './questions.ts';
+import { refuseExisting } from './shared-options.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
 interface InitDetectorOptions

@@ -6,6 +6,7 @@ import { loadThreads, refuseTable } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestOnAverage } from '../../src/metrics/conformal-risk-control.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
+import { existingPath } from '../../src/missing-path.ts';
 import { present } from '../../src/present.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
@@ -15,8 +16,8 @@ import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import { answersTo } from './init-answers.ts';
 import { type OptionsOf, percentage, refuseOptions } from './option-values.ts';
-import { existingPath, refuseExisting } from './paths.ts';
 import { questions } from './questions.ts';
+import { refuseExisting } from './shared-options.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 /** With fewer labelled threads, scores and detectors change much from one draw to the next. */

@@ -11,7 +11,7 @@ import { fewestLabelled } from '../init/found-threads.ts';
 import type { LabelFormat } from '../labelling/label-elsewhere.ts';
 import type { Labelling } from '../labelling/labelling.ts';
 import { wrapped } from '../report/terminal-text.ts';
-import { type OptionsOf, optionValue, port, positiveInteger, seed } from './option-values.ts';
+import { list, type OptionsOf, optionValue, port, positiveInteger, seed } from './option-values.ts';
 import { answeringWords, answerLinesOption } from './shared-options.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
@@ -80,7 +80,7 @@ Examples:
 const annotator = optionValue((name) => (name.trim() === '' ? null : name), 'It must be the name of whoever labels.');
 
 const classNames = optionValue((text) => {
-  const names = text.split(',').map((name) => name.trim());
+  const names = list(text);
   const areValid = names.every((name) => name !== '') && new Set(names).size === names.length;
   return areValid && names.length >= 2 && names.length <= mostClasses ? names : null;
 }, `A label has 2 to ${mostClasses} different classes, such as resolved,escalated.`);

@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { existsSync } from 'node:fs';
 import { Option } from '@commander-js/extra-typings';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import { InputError } from '../../src/errors.ts';
 import { amount, percentage, positiveInteger, seed, share } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -80,13 +80,8 @@ export function answeringWords({ words }: Pick<Terminal, 'words'>): string[] {
   return [...words, answerLinesOption.long ?? ''];
 }
 
-/**
- * The number of processes: `jobs`, or one per core with enough work for each.
- * @param path the file to work on; null for standard input
- * @param options.bytesEach bytes that take longer than the start of a process
- */
-export function jobsFor(path: string | null, { jobs, bytesEach }: { jobs?: number; bytesEach: number }): number {
-  if (jobs !== undefined) return jobs;
-  const bytes = path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
-  return Math.max(1, Math.min(availableParallelism(), Math.floor(bytes / bytesEach)));
+/** @throws InputError if a file would be written over */
+export function refuseExisting({ out, force }: { out: string; force: boolean }): void {
+  if (existsSync(out) && !force)
+    throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
 }

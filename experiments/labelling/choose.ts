@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import { nearDuplicateAt, nearDuplicatePairs } from '../../src/data/near-duplicates.ts';
 import { type Prefix, prefixOf, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import { missingPath } from '../../src/missing-path.ts';
+import { existingPath } from '../../src/missing-path.ts';
 
 /*
  * Which thread to label next: 30 at random, then in every ten labels six whose class the current detector is least sure of, and four at
@@ -98,8 +97,7 @@ export async function leastSure(
  * @throws InputError for a missing store, or one without exactly one detector
  */
 export function storedDetector(path: string) {
-  if (!existsSync(path)) throw new InputError(missingPath(path));
-  const store = AnnotationStore.open(path);
+  const store = AnnotationStore.open(existingPath(path));
   try {
     // Parts of judgements have names such as s2mad/comment-score.
     const rows = store.list().filter(({ detector }) => !detector.includes('/'));
