@@ -103,8 +103,14 @@ const arrayOf = <Dtype extends 'F32' | 'F64'>(dtype: Dtype) =>
   z.object({ dtype: z.literal(dtype), data_offsets: z.tuple([z.int(), z.int()]) });
 const [floatArray, doubleArray] = [arrayOf('F32'), arrayOf('F64')];
 const headerSchema = z.object({
-  ...{ w1: floatArray, b1: floatArray, w2: floatArray, b2: floatArray, w3: floatArray, b3: floatArray },
-  ...{ mean: doubleArray, variance: doubleArray },
+  w1: floatArray,
+  b1: floatArray,
+  w2: floatArray,
+  b2: floatArray,
+  w3: floatArray,
+  b3: floatArray,
+  mean: doubleArray,
+  variance: doubleArray,
 });
 
 /**

@@ -7,7 +7,6 @@ import { createDebateSingle, debateSingleOptionsSchema } from './debate/debate-s
 import { createDebateTeam, debateTeamOptionsSchema } from './debate/debate-team.ts';
 import type { DetectorSettings } from './detector-settings.ts';
 import { LocalDetector } from './local/local-detector.ts';
-
 import { createS2mad, s2madOptionsSchema } from './s2mad/s2mad.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.ts';
 import { zofiaOptionsSchema } from './zofia/options.ts';
