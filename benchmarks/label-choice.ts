@@ -14,11 +14,10 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { z } from 'zod';
 import { crossValidate } from '../experiments/judging/cross-validate.ts';
-import { chanceOrder, learnEvery, leastSure, nextChoice, randomStart } from '../experiments/labelling/choose.ts';
-import { quickOptions } from '../experiments/labelling/labelling.ts';
+import { chanceOrder, learnEvery, marksOf, nextChoice, startOf } from '../experiments/labelling/choose.ts';
+import { choiceOf } from '../experiments/labelling/labelling.ts';
 import { signed } from '../experiments/report/shown-numbers.ts';
 import { trainLocalDetector } from '../experts/detectors/local/train-local-detector.ts';
-import { hasEveryLabel } from '../src/data/label-folds.ts';
 import { splitThreads } from '../src/data/split.ts';
 import { type Task, taskOfLabel, tasks } from '../src/data/task.ts';
 import { prefixOf, type Thread } from '../src/data/thread.ts';
@@ -35,6 +34,7 @@ const strategies = ['random', 'chosen'] as const;
 const tested = { random: [100, 150, 200, 230], chosen: [100, 150, 200] };
 const mostTested = 600;
 const estimateAt = 200;
+const testFolds = 10;
 
 const lineSchema = z.object({
   set: z.enum(setNames),
@@ -57,32 +57,28 @@ function taskOfSet(set: Line['set']): Task {
   return typeof task === 'string' ? tasks[task] : taskOfLabel({ name: task.label, labels: [...task.classes] });
 }
 
-/** The labels in the order in which they are asked for. */
+/** The labels in the order in which they are asked for, each with how it was chosen. */
 async function* askedInOrder(
   pool: readonly Thread[],
   { task, seed, strategy }: { task: Task; seed: number; strategy: Line['strategy'] },
-): AsyncGenerator<{ thread: Thread; chosen: 'random' | 'margin' }> {
+): AsyncGenerator<Thread & { chosen: 'random' | 'margin' }> {
   const byId = new Map(pool.map((thread) => [thread.id, thread]));
   const order = chanceOrder(byId.keys(), seed);
-  const labelled = new Map<string, 'random' | 'margin'>();
-  let ranking: string[] = [];
+  const labelled = new Map<string, Thread & { chosen: 'random' | 'margin' }>();
+  let ranking: readonly string[] = [];
   for (;;) {
     const open = order.filter((id) => !labelled.has(id));
-    const whole = (ids: Iterable<string>) => Array.from(ids, (id) => byId.get(id)!);
-    if (strategy === 'chosen' && labelled.size >= randomStart && labelled.size % learnEvery === 0) {
-      const start = new Set(order.slice(0, randomStart));
-      const threads = whole(
-        [...labelled].filter(([id, chosen]) => chosen === 'margin' || start.has(id)).map(([id]) => id),
-      );
-      if (hasEveryLabel(threads, task)) {
-        const detector = await trainLocalDetector({ threads, task, seed, options: quickOptions });
-        ({ ranking } = await leastSure(whole(open), detector));
-      }
+    if (strategy === 'chosen' && labelled.size >= learnEvery && labelled.size % learnEvery === 0) {
+      const threads = [...labelled.values()];
+      const start = new Set(order.slice(0, startOf(threads.map(({ chosen }) => chosen))));
+      const choice = await choiceOf(threads, { open: open.map((id) => byId.get(id)!), start, task, seed });
+      ranking = choice?.ranking ?? [];
     }
     const choice = nextChoice({ open, answered: labelled.size, ranking });
     if (choice === null) return;
-    labelled.set(choice.thread, choice.chosen);
-    yield { thread: byId.get(choice.thread)!, chosen: choice.chosen };
+    const thread = { ...byId.get(choice.thread)!, chosen: choice.chosen };
+    labelled.set(choice.thread, thread);
+    yield thread;
   }
 }
 
@@ -103,38 +99,27 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
       predicted.push(task.labels.indexOf((await detector.judge(prefixOf(thread, thread.posts.length))).label ?? ''));
     return macroF1({ gold, predicted, classes: task.labels.length });
   };
-  const places = new Map(
-    chanceOrder(
-      parts.pool.map(({ id }) => id),
-      seed,
-    ).map((id, place) => [id, place]),
-  );
-  const labelled: Thread[] = [];
+  const ids = parts.pool.map(({ id }) => id);
+  const order = chanceOrder(ids, seed);
+  const labelled: (Thread & { chosen: 'random' | 'margin' })[] = [];
   const scores: Record<string, number> = {};
   let estimate: Line['estimate'] = null;
-  for await (const { thread } of askedInOrder(parts.pool, { task, seed, strategy })) {
+  for await (const thread of askedInOrder(parts.pool, { task, seed, strategy })) {
     labelled.push(thread);
     const { length } = labelled;
     if (tested[strategy].includes(length)) scores[length] = await scoreOf(labelled);
     if (length === estimateAt) {
-      const has = new Set(labelled.map(({ id }) => id));
-      const first = [...places].find(([id]) => !has.has(id))?.[1] ?? places.size;
-      const start = strategy === 'random' ? 0 : randomStart;
-      const marked = labelled.map((each): Thread => {
-        const place = places.get(each.id) ?? 0;
-        return { ...each, chosen: place < start ? 'start' : place < first ? 'random' : 'margin' };
-      });
-      const { heldOut } = await crossValidate({ threads: marked, task, seed, detector: {}, curve: false });
-      const naive =
-        strategy === 'random'
-          ? heldOut
-          : (await crossValidate({ threads: labelled, task, seed, detector: {}, curve: false })).heldOut;
-      estimate = {
-        labels: length,
-        random: heldOut.threads,
-        estimate: heldOut.systems[0].macroF1,
-        naive: naive.systems[0].macroF1,
+      const scoreOver = async (threads: readonly Thread[]) => {
+        const { heldOut } = await crossValidate({ threads, task, seed, detector: {}, folds: testFolds, curve: false });
+        return { tested: heldOut.threads, macroF1: heldOut.systems[0].macroF1 };
       };
+      const seen = new Set(labelled.map(({ id }) => id));
+      const marks = marksOf(order, { seen, chosen: labelled.map(({ chosen }) => chosen) });
+      const fair = await scoreOver(labelled.map((thread) => ({ ...thread, chosen: marks.get(thread.id) })));
+      const naive = labelled.some(({ chosen }) => chosen === 'margin')
+        ? await scoreOver(labelled.map(({ chosen: _, ...thread }) => thread))
+        : fair;
+      estimate = { labels: length, random: fair.tested, estimate: fair.macroF1, naive: naive.macroF1 };
     }
     if (length >= Math.max(...tested[strategy])) break;
   }

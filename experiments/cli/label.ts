@@ -64,9 +64,10 @@ function labelOptions() {
 On the page, 1 to 9 give the class, t means can't tell, s skips and u takes back the last answer. Every answer is on the disk
 before the next thread is shown, so the same command resumes after Ctrl-C or a crash.
 
-30 threads are drawn at random. Then six of ten are those whose class the detector is least sure of, and four are drawn at random.
-The detector learns again every ten labels. detect --train and train learn from all labels, and test on those that were drawn at
-random; once these are 60, not on the first 30, which chose others. One thread in twenty is asked again.
+40 threads are drawn at random. Then six of ten are those whose class the detector is least sure of, and four are drawn at random.
+While the detector hardly agrees with people on labels that it did not learn from, all are drawn at random. It learns again every
+ten labels. detect --train and train learn from all labels, and test on those that were drawn at random; once these are 60, not on
+the first 30, which chose others. One thread in twenty is asked again.
 
 Examples:
   earshot label threads.jsonl --label outcome --classes resolved,escalated

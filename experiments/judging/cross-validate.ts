@@ -26,10 +26,11 @@ export async function crossValidate(options: {
   seed: number;
   /** False skips the scores with shares of the labels. */
   curve?: boolean;
+  folds?: number;
   detector: z.input<typeof localDetectorOptionsSchema>;
   context?: WorkContext;
 }) {
-  const { task, limit, seed, detector } = options;
+  const { task, limit, seed, folds: count = defaultFolds, detector } = options;
   const context = workContext(options.context);
   const goldOf = (thread: Thread) => task.goldLabel(thread);
   const labelled = options.threads.filter((thread) => goldOf(thread) !== null);
@@ -38,7 +39,7 @@ export async function crossValidate(options: {
     ...{ task, labels: threads.flatMap((thread) => goldOf(thread) ?? []), threads: options.threads.length },
     fewest: fewestInFolds,
   });
-  const folds = labelFolds(threads, { folds: defaultFolds, seed, labelOf: (thread) => goldOf(thread) ?? 0 });
+  const folds = labelFolds(threads, { folds: count, seed, labelOf: (thread) => goldOf(thread) ?? 0 });
   const judgedBy = async (foldsOfLabels: readonly LabelFold[], stage: string) => {
     const said = { gold: [] as number[], 'all posts': [] as number[], 'claim only': [] as number[] };
     for (const [index, { train, test }] of foldsOfLabels.entries()) {

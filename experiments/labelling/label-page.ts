@@ -7,7 +7,7 @@ import { present } from '../../src/present.ts';
 import { type Chart, dots, draw, figure, quantity, silent } from '../report/page/chart.ts';
 import { html, type Markup, trusted } from '../report/page/html.ts';
 import { percent, signed } from '../report/shown-numbers.ts';
-import { learnEvery } from './choose.ts';
+import { learnEvery, randomStart } from './choose.ts';
 import { type Answers, agreement, lastOf } from './label-file.ts';
 import type { Learnt } from './labelling.ts';
 
@@ -121,7 +121,7 @@ ${button('cannot-tell', 't', 'can’t tell')}${button('skip', 's', 'skip')}`;
   return html`<form method="post">${ofThread}${hasLast ? button('undo', 'u', 'undo') : null}</form>`;
 }
 
-function progressMarkup({ task, answers, history, isLearning, curve }: LabelPage): Markup {
+function progressMarkup({ task, answers, open, history, isLearning, curve }: LabelPage): Markup {
   const classes = [...answers.classOf.values()];
   const row = (name: string, count: number) =>
     html`<tr><th scope="row">${name}</th><td class="number">${count}</td></tr>`;
@@ -131,9 +131,15 @@ function progressMarkup({ task, answers, history, isLearning, curve }: LabelPage
 ${kappa === null ? null : html`<p>${counted(threads, 'answer')} to a thread that was labelled before; Cohen’s kappa is ${kappa.toFixed(2)}.</p>`}
 <h2>What the labels teach</h2>
 <p>${history.length === 0 ? `A detector learns every ${learnEvery} labels, and is scored here from then on.` : scoreInWords(history[history.length - 1])}</p>
+${drawsAtRandom(history) && open > 0 ? html`<p>The detector hardly agrees with people on labels that it did not learn from, so every thread is drawn at random.</p>` : null}
 ${history.length < 2 ? null : html`<p>${changeInWords(history.slice(-2))}</p>`}
 ${isLearning ? html`<p class="quiet">The detector is learning; go on.</p>` : null}
 ${curve}`;
+}
+
+function drawsAtRandom(history: readonly Learnt[]): boolean {
+  const last = history.at(-1);
+  return last !== undefined && last.labels >= randomStart && last.ranking.length === 0;
 }
 
 function scoreInWords({ macroF1, labels, tested }: Learnt): string {

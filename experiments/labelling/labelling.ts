@@ -6,7 +6,15 @@ import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import { isFairTest, type Thread, veracities } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { crossValidate } from '../judging/cross-validate.ts';
-import { chanceOrder, leastSure, randomStart, storedDetector } from './choose.ts';
+import {
+  agreesWithPeople,
+  type ChoosingDetector,
+  chanceOrder,
+  leastSure,
+  marksOf,
+  startOf,
+  storedDetector,
+} from './choose.ts';
 import { type Answers, type LabelStart, openLabelFile } from './label-file.ts';
 
 /**
@@ -48,15 +56,13 @@ export function openLabelling(
     order,
     /** Trains on the labels so far; null for fewer than two classes with two labels. */
     async learn(): Promise<Learnt | null> {
-      const { classOf } = file.answers();
+      const { all, classOf } = file.answers();
+      const start = new Set(order.slice(0, startOf(all.map(({ chosen }) => chosen))));
       const withLabel = labelled().filter((thread) => task.goldLabel(thread) !== null);
-      const start = new Set(order.slice(0, randomStart));
-      const choosing = withLabel.filter(({ id, chosen }) => chosen !== 'random' || start.has(id));
-      const taught = taskWith(task, { labelled: choosing, fewest: 2 });
-      if (taught === null) return null;
-      const training = { threads: choosing, task: taught, seed: file.seed, options: quickOptions };
       const open = order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? [])));
-      const { ranking, labels: predicted } = await leastSure(open, stored ?? (await trainLocalDetector(training)));
+      const choice = await choiceOf(withLabel, { open, start, task, seed: file.seed, stored });
+      if (choice === null) return null;
+      const { ranking, labels: predicted } = choice;
       const compared = [...predicted].filter(([id]) => before.has(id));
       const changed = compared.filter(([id, prediction]) => before.get(id) !== prediction).length;
       before = predicted;
@@ -72,15 +78,45 @@ export function openLabelling(
   };
 }
 
+/**
+ * The open threads from the smallest margin on, by a detector that learns from the start and from what was chosen by
+ * margin. No thread is chosen before it agrees with people on the other labels. Stored judgements choose unless they
+ * disagree. Null for fewer than two classes with two labels.
+ * @param options.open threads without an answer, in random order
+ * @param options.start ids of the threads that teach although they were drawn at random
+ */
+export async function choiceOf(
+  labelled: readonly Thread[],
+  options: {
+    open: readonly Thread[];
+    start: ReadonlySet<string>;
+    task: Task;
+    seed: number;
+    stored?: ChoosingDetector | null;
+  },
+): Promise<{ ranking: string[]; labels: Map<string, string> } | null> {
+  const { open, start, task, seed, stored = null } = options;
+  const hasPart = ({ id, chosen }: Thread) => chosen !== 'random' || start.has(id);
+  const choosing = labelled.filter(hasPart);
+  const taught = taskWith(task, { labelled: choosing, fewest: 2 });
+  if (taught === null) return null;
+  const detector =
+    stored ?? (await trainLocalDetector({ threads: choosing, task: taught, seed, options: quickOptions }));
+  const others = labelled.filter((thread) => !hasPart(thread));
+  const { ranking, labels } = await leastSure(open, detector);
+  const isTrusted = (await agreesWithPeople(others, { detector, task })) ?? stored !== null;
+  return { ranking: isTrusted ? ranking : [], labels };
+}
+
 export type Labelling = ReturnType<typeof openLabelling>;
 
 /** Options of the detector that ranks threads. It trains every ten labels, in a third of the usual time. */
-export const quickOptions = { characterWeights: [1], l2: [3e-4], folds: 3 };
+const quickOptions = { characterWeights: [1], l2: [3e-4], folds: 3 };
 
 /** The result of one training on the labels so far. */
 export interface Learnt {
   readonly labels: number;
-  /** Open threads, from the smallest margin on. */
+  /** Open threads, from the smallest margin on; none while the detector hardly agrees with people. */
   readonly ranking: readonly string[];
   /** Cross-validated after all posts on labels that had no part in the choice; null while they are too few. */
   readonly macroF1: number | null;
@@ -91,12 +127,14 @@ export interface Learnt {
 
 /** Tested threads that a score needs. */
 const fewestTested = 20;
+/** With few labels, a detector that misses a fifth of them is worse than the one that learns from all. */
+const testFolds = 10;
 
 async function tested(labelled: readonly Thread[], { task, seed }: { task: Task; seed: number }) {
   const fair = labelled.filter(isFairTest);
   const scored = taskWith(task, { labelled: fair, fewest: fewestInFolds });
   if (fair.length < fewestTested || scored === null) return { macroF1: null, tested: fair.length };
-  const of = { threads: labelled, task: scored, seed, detector: quickOptions, curve: false };
+  const of = { threads: labelled, task: scored, seed, detector: quickOptions, folds: testFolds, curve: false };
   const { heldOut } = await crossValidate(of);
   const whole = heldOut.systems.find(({ name }) => name === 'all posts');
   return { macroF1: whole?.macroF1 ?? null, tested: heldOut.threads };
@@ -115,9 +153,7 @@ function taskWith(task: Task, { labelled, fewest }: { labelled: readonly Thread[
 }
 
 /**
- * The threads with their new labels. Threads count as a random sample up to the first one in the order that was not
- * answered or skipped; later labels count as chosen by margin. Once the sample is twice the start, its start only
- * trains if others were chosen by margin.
+ * The threads with their new labels, and how each of them was chosen.
  * @param options.order ids of all threads that had no label, in random order
  */
 export function threadsWithLabels(
@@ -126,19 +162,14 @@ export function threadsWithLabels(
 ): Thread[] {
   const { all, classOf, standing } = answers;
   const seen = new Set(standing.map(({ thread }) => thread));
-  const end = order.findIndex((id) => !seen.has(id));
-  const sample = end < 0 ? order : order.slice(0, end);
-  const hasStart = sample.length >= 2 * randomStart && all.some(({ chosen }) => chosen === 'margin');
-  const start = hasStart ? randomStart : 0;
-  const placeOf = new Map(order.map((id, place) => [id, place]));
-  const chosenAt = (place: number) => (place < start ? 'start' : place < sample.length ? 'random' : 'margin');
+  const marks = marksOf(order, { seen, chosen: all.map(({ chosen }) => chosen) });
   return threads.map((thread) => {
-    const place = placeOf.get(thread.id);
-    if (place === undefined) return thread;
+    const chosen = marks.get(thread.id);
+    if (chosen === undefined) return thread;
     const { chosen: _, ...plain } = thread;
     const label = classOf.get(thread.id) ?? null;
     if (label === null) return task.goldLabel(thread) === null ? thread : withLabel(plain, task.name, null);
-    return { ...withLabel(plain, task.name, label), chosen: chosenAt(place) };
+    return { ...withLabel(plain, task.name, label), chosen };
   });
 }
 

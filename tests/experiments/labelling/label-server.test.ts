@@ -166,17 +166,30 @@ describe('learning', () => {
     expect(text).toContain('Of the 24 labels, 30 test: those that were drawn at random');
   });
 
+  it('says that threads are drawn at random while the detector disagrees with people', async () => {
+    const said = 'so every thread is drawn at random';
+    const histories = [[learnt(40, 0.5)], [learnt(30, 0.5)], [learnt(40, 0.5, ['a'])]];
+    const pages = histories.map(async ([first]) => {
+      const { send, page } = await served(threads(80), { learn: async () => first });
+      for (let count = 0; count < 10; count++) await send('class-1');
+      await page();
+      await expect.poll(page, { timeout: 100_000 }).toContain(`with ${first.labels} labels`);
+      return (await page()).includes(said);
+    });
+    expect(await Promise.all(pages)).toEqual([true, false, false]);
+  });
+
   it('chooses by its ranking', async () => {
     const ranking: string[] = [];
     const { send, inSight, labelling } = await served(threads(80), { learn: async () => learnt(20, null, ranking) });
     ranking.push(...labelling.order.slice(-20));
     const asked = [];
-    for (let count = 0; count < 48; count++) {
+    for (let count = 0; count < 58; count++) {
       asked.push(decodeURIComponent(await inSight()));
       await send('class-1');
     }
     expect(asked.filter((id) => ranking.includes(id)).length).toBeGreaterThanOrEqual(8);
-    expect(asked.slice(0, 30).filter((id) => ranking.includes(id))).toEqual([]);
+    expect(asked.slice(0, 40).filter((id) => ranking.includes(id))).toEqual([]);
   });
 
   it('is not the end of labelling where it fails', async () => {

@@ -1,28 +1,35 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { randomStart } from '../../../experiments/labelling/choose.ts';
 import { openLabelling } from '../../../experiments/labelling/labelling.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
+import type { Thread } from '../../../src/data/thread.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
-const threads = synthesizeThreads({ threads: 80, seed: 3 }).map((thread) => ({ ...thread, rumor: null }));
 const classes = ['resolved', 'escalated'];
+const closings = ['thanks, all works again', 'nobody answers, we want our money back'];
+const threads = synthesizeThreads({ threads: 80, seed: 3 }).map((thread, place): Thread => {
+  const [claim, ...replies] = thread.posts;
+  return { ...thread, rumor: null, posts: [{ ...claim, text: `${claim.text} ${closings[place % 2]}` }, ...replies] };
+});
+const truth = new Map(threads.map(({ id }, place) => [id, classes[place % 2]]));
 
-/** The ranking after 50 labels: the start, ten by margin, and ten at random, whose classes may be turned round. */
-async function rankingWith(turned: 'random' | 'margin' | null) {
+/** The ranking after 50 random labels and 10 chosen ones, of which some have the other class. */
+async function rankingWith(isTurned: (place: number, chosen: 'random' | 'margin') => boolean) {
   const labelling = openLabelling(threads, {
     ...{ label: 'outcome', classes, seed: 1 },
     labels: join(temporaryFolder(), 'labels.jsonl'),
   });
   const { order, file } = labelling;
   const answer = (thread: string, chosen: 'random' | 'margin') => {
-    const place = order.indexOf(thread) + (chosen === turned && order.indexOf(thread) >= randomStart ? 1 : 0);
+    const right = classes.indexOf(truth.get(thread) ?? '');
+    const place = isTurned(order.indexOf(thread), chosen) ? 1 - right : right;
     const time = new Date(0).toISOString();
-    file.append({ kind: 'label', thread, class: classes[place % 2], annotator: 'anna', time, chosen, chance: 1 });
+    file.append({ kind: 'label', thread, class: classes[place], annotator: 'anna', time, chosen, chance: 1 });
   };
-  for (const id of order.slice(0, randomStart + 10)) answer(id, 'random');
+  for (const id of order.slice(0, 40)) answer(id, 'random');
   for (const id of order.slice(-10)) answer(id, 'margin');
+  for (const id of order.slice(40, 50)) answer(id, 'random');
   return (await labelling.learn())?.ranking;
 }
 
@@ -88,9 +95,14 @@ describe('the score', () => {
 
 describe('the detector that chooses', () => {
   it('learns from the start and from what was chosen by margin, and not from labels that test', async () => {
-    const ranking = await rankingWith(null);
+    const ranking = await rankingWith(() => false);
     expect(ranking?.length).toBeGreaterThan(10);
-    expect(await rankingWith('random')).toEqual(ranking);
-    expect(await rankingWith('margin')).not.toEqual(ranking);
+    expect(await rankingWith((place, chosen) => chosen === 'random' && place >= 48)).toEqual(ranking);
+    expect(await rankingWith((place) => place < 5)).not.toEqual(ranking);
+    expect(await rankingWith((_, chosen) => chosen === 'margin')).not.toEqual(ranking);
+  });
+
+  it('chooses nothing while it disagrees with people', async () => {
+    expect(await rankingWith((place, chosen) => chosen === 'random' && place >= 30)).toEqual([]);
   });
 });

@@ -265,8 +265,9 @@ describe('threads with their labels', () => {
           ...{ chosen, chance: 1 },
         });
       const many = Array.from({ length: 80 }, (_, index) => `t${index}`);
-      for (const id of many.slice(0, sample)) labelled(id, 'random');
+      for (const id of many.slice(0, 40)) labelled(id, 'random');
       for (const id of many.slice(80 - byMargin)) labelled(id, 'margin');
+      for (const id of many.slice(40, sample)) labelled(id, 'random');
       const threads = threadsWithLabels(
         many.map((id) => makeThread(id, { rumor: null })),
         { answers: file.answers(), order: many, task: taskOfLabel({ name: 'outcome', labels: classes }) },
