@@ -50,9 +50,14 @@ export class AnnotationTally {
     this.show();
   }
 
-  /** Number of answers before the share of unreadable ones is checked; 0 if it is never checked. */
-  get answersForShare(): number {
-    return this.options.maxUnreadable < 1 ? ANSWERS_FOR_SHARE : 0;
+  /** Number of answers until the share of unreadable ones is checked; 0 from then on, and if it is never checked. */
+  get answersBeforeShare(): number {
+    return this.options.maxUnreadable < 1 ? Math.max(0, ANSWERS_FOR_SHARE - this.answers) : 0;
+  }
+
+  /** Answers of this run, readable or not. */
+  private get answers(): number {
+    return this.counts.asked + this.unreadableNow;
   }
 
   countAsked({ unreadableParts = 0 }: Pick<Judgement, 'unreadableParts'>): void {
@@ -81,8 +86,8 @@ export class AnnotationTally {
     this.countFailure({ ...failure, isUnreadable: true });
     if (!isAnsweredNow) return;
     this.unreadableNow++;
+    const { answers } = this;
     const { maxUnreadable } = this.options;
-    const answers = this.counts.asked + this.unreadableNow;
     if (answers < ANSWERS_FOR_SHARE || this.unreadableNow <= maxUnreadable * answers) return;
     throw new UnreadableShareError(
       `${this.unreadableNow} of ${answers} answers could not be read, more than the share of ${maxUnreadable} that is ` +

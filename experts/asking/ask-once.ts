@@ -32,7 +32,7 @@ export interface JudgementStore {
   readonly leases?: Pick<LeaseTable, 'take' | 'release'> | null;
 }
 
-interface AskOnceOptions {
+export interface AskOnceOptions {
   readonly store: JudgementStore;
   /** Stores the calls of unfinished judgements. */
   readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'>;
