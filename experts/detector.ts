@@ -1,50 +1,58 @@
+import { z } from 'zod';
 import { sha256 } from '../src/content-hash.ts';
 import type { Prefix } from '../src/data/thread.ts';
+import { recordOf } from '../src/record-of.ts';
 import type { WorkContext } from '../src/work-context.ts';
 
-/** A detector's judgement of one prefix. */
-export interface Judgement {
+const count = z.int().nonnegative();
+
+export const usageSchema = z.object({
+  requests: count,
+  inputTokens: count,
+  outputTokens: count,
+  /** Money at the time, in the currency of the prices; absent without a known price. */
+  cost: z.number().nonnegative().optional(),
+});
+/** The cost of answers: requests sent, and tokens as the endpoints count them. */
+export type Usage = Readonly<z.infer<typeof usageSchema>>;
+
+const sourceSchema = z.object({ title: z.string(), url: z.string(), date: z.string().nullable() });
+const transcriptEntrySchema = z.object({
+  role: z.string(),
+  text: z.string(),
+  /** The part of the debate, such as `Round 2`. */
+  round: z.string().optional(),
+  /** The answer that this step votes for or decides for. */
+  vote: z.string().optional(),
+  /** Sources of evidence. */
+  sources: z.array(sourceSchema).readonly().optional(),
+  /** The model that was queried. */
+  model: z.string().optional(),
+  /** The usage of the step's answers. */
+  usage: usageSchema.optional(),
+});
+/** A step on the way to a judgement: a statement or evidence. */
+export type TranscriptEntry = Readonly<z.infer<typeof transcriptEntrySchema>>;
+
+export const judgementSchema = z.object({
   /**
    * One of the detector's labels. Null if it abstains and may; otherwise null means that its answer could not be read,
    * which is a failure. Detectors on language models throw a MalformedAnswerError instead.
    */
-  readonly label: string | null;
+  label: z.string().nullable(),
   /** A probability for each label, summing to 1; null if the detector gives none. */
-  readonly probabilities: Readonly<Record<string, number>> | null;
-  readonly explanation: string;
+  probabilities: recordOf(z.number().min(0).max(1)).nullable(),
+  explanation: z.string(),
   /** The statements behind the judgement, in order; empty for detectors without language models. */
-  readonly transcript: readonly TranscriptEntry[];
-  readonly usage: Usage;
+  transcript: z.array(transcriptEntrySchema).readonly(),
+  usage: usageSchema,
   /** The usage of shared parts, which are annotations and count it, too. */
-  readonly partsUsage?: Usage;
+  partsUsage: usageSchema.optional(),
   /** The number of unreadable answers, or probabilities, that the judgement did without; absent for none. */
-  readonly unreadableParts?: number;
-}
-
-/** A step on the way to a judgement: a statement or evidence. */
-export interface TranscriptEntry {
-  readonly role: string;
-  readonly text: string;
-  /** The part of the debate, such as `Round 2`. */
-  readonly round?: string;
-  /** The answer that this step votes for or decides for. */
-  readonly vote?: string;
-  /** Sources of evidence. */
-  readonly sources?: readonly { readonly title: string; readonly url: string; readonly date: string | null }[];
-  /** The model that was queried. */
-  readonly model?: string;
-  /** The usage of the step's answers. */
-  readonly usage?: Usage;
-}
-
-/** The cost of answers: requests sent, and tokens as the endpoints count them. */
-export interface Usage {
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Money at the time, in the currency of the prices; absent without a known price. */
-  readonly cost?: number;
-}
+  unreadableParts: count.optional(),
+});
+/** A detector's judgement of one prefix. */
+export type Judgement = Readonly<z.infer<typeof judgementSchema>>;
 
 /** A detector judges a prefix. It sees nothing of the thread beyond the prefix. */
 export interface Detector {

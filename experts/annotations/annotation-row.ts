@@ -1,43 +1,14 @@
 import { z } from 'zod';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Prefix } from '../../src/data/thread.ts';
-import { recordOf } from '../../src/record-of.ts';
-import type { Detector, Judgement } from '../detector.ts';
-
-const countSchema = z.number().int().nonnegative();
-const usageSchema = z.object({
-  requests: countSchema,
-  inputTokens: countSchema,
-  outputTokens: countSchema,
-  cost: z.number().nonnegative().optional(),
-});
-const sourceSchema = z.object({ title: z.string(), url: z.string(), date: z.string().nullable() });
-const transcriptEntrySchema = z.object({
-  role: z.string(),
-  text: z.string(),
-  round: z.string().optional(),
-  vote: z.string().optional(),
-  sources: z.array(sourceSchema).optional(),
-  model: z.string().optional(),
-  usage: usageSchema.optional(),
-});
-
-export const judgementSchema: z.ZodType<Judgement> = z.object({
-  label: z.string().nullable(),
-  probabilities: recordOf(z.number().min(0).max(1)).nullable(),
-  explanation: z.string(),
-  transcript: z.array(transcriptEntrySchema),
-  usage: usageSchema,
-  partsUsage: usageSchema.optional(),
-  unreadableParts: countSchema.optional(),
-});
+import { type Detector, judgementSchema } from '../detector.ts';
 
 export const annotationRequestSchema = z.object({
   detector: z.string().min(1),
   version: z.string(),
   options: z.record(z.string(), z.unknown()).describe('everything else that can change the answer'),
   input: z.unknown().describe('what of the prefix the detector reads, by default the texts of its posts in order'),
-  sampleIndex: countSchema.describe('0; 1, 2, … for further samples in stores of earlier versions'),
+  sampleIndex: z.int().nonnegative().describe('0; 1, 2, … for further samples in stores of earlier versions'),
 });
 
 export const annotationRowSchema = z.object({

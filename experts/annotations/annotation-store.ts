@@ -5,7 +5,7 @@ import { readLines, type TextLine } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
 import { storedLine } from '../../src/json-file.ts';
 import { jsonColumn } from '../../src/sqlite-file.ts';
-import type { Judgement } from '../detector.ts';
+import { type Judgement, judgementSchema } from '../detector.ts';
 import {
   type AnnotationCounts,
   type AnnotationFilter,
@@ -13,13 +13,7 @@ import {
   type ListedAnnotation,
   listAnnotations,
 } from './annotation-list.ts';
-import {
-  type AnnotationRequest,
-  type AnnotationRow,
-  annotationRowSchema,
-  judgementSchema,
-  keyOf,
-} from './annotation-row.ts';
+import { type AnnotationRequest, type AnnotationRow, annotationRowSchema, keyOf } from './annotation-row.ts';
 import { AnnotationDatabase } from './database.ts';
 import { type LeaseTable, leaseTable } from './lease-table.ts';
 import { type LedgerRow, LedgerTable } from './ledger-table.ts';

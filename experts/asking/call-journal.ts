@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { z } from 'zod';
 import { sha256 } from '../../src/content-hash.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
@@ -7,7 +6,7 @@ import type { CallId, ResponseTable } from '../annotations/response-table.ts';
 import { readCompletion } from '../llm/answers/completion.ts';
 import { maxTokensOf } from '../llm/answers/request-form.ts';
 import { CallFailure } from '../llm/call-failure.ts';
-import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
+import { type ChatAnswer, type ChatRequest, type ChatService, chatAnswerSchema } from '../llm/chat.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
 
@@ -109,28 +108,11 @@ export class CallJournal implements ChatService {
 
 /** Reads a stored answer again. Null if it cannot be read, which costs no more than asking again. */
 function storedAnswer(stored: ReturnType<ResponseTable['find']>, request: ChatRequest): ChatAnswer | null {
-  const answer = stored && answerSchema.safeParse(jsonOrUndefined(stored.answer)).data;
+  const answer = stored && chatAnswerSchema.safeParse(jsonOrUndefined(stored.answer)).data;
   if (!stored || !answer || stored.body === null) return answer || null;
   const { answer: read } = readCompletion({ body: stored.body, request });
   return read instanceof CallFailure ? null : { ...answer, ...read };
 }
-
-const count = z.number().nonnegative();
-const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
-const answerSchema: z.ZodType<ChatAnswer> = z.object({
-  text: z.string(),
-  thinking: z.string().optional(),
-  logprobs: z.array(tokenSchema.extend({ top: z.array(tokenSchema) })).nullable(),
-  usage: z.object({
-    requests: count,
-    inputTokens: count,
-    cachedInputTokens: count,
-    outputTokens: count,
-    cost: count.optional(),
-  }),
-  latencyMs: count,
-  finishReason: z.string(),
-});
 
 /**
  * SHA-256, in hexadecimal, of everything that can change a call's answer. The endpoint's name, key, prices, time limits

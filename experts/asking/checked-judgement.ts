@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import { judgementSchema } from '../annotations/annotation-row.ts';
-import type { Detector, Judgement } from '../detector.ts';
+import { type Detector, type Judgement, judgementSchema } from '../detector.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import { lastText } from './ask-once.ts';
 

@@ -1,4 +1,5 @@
-import type { Usage } from '../detector.ts';
+import { z } from 'zod';
+import { type Usage, usageSchema } from '../detector.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface ChatMessage {
@@ -37,37 +38,37 @@ export interface ChatRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface TokenLogprob {
-  readonly token: string;
-  readonly logprob: number;
-  /** The likeliest tokens at this position, usually including the chosen one. */
-  readonly top: readonly { readonly token: string; readonly logprob: number }[];
-}
+export const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
 
-export interface ChatUsage {
-  /** Requests sent for this answer, including retries. */
-  readonly requests: number;
-  /** Input tokens, including cached ones. */
-  readonly inputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly outputTokens: number;
-  /** Money, in the currency of the prices; absent without known prices. */
-  readonly cost?: number;
-}
+const chatUsageSchema = usageSchema.extend({
+  /** A part of the input tokens. */
+  cachedInputTokens: z.int().nonnegative(),
+});
+export type ChatUsage = Readonly<z.infer<typeof chatUsageSchema>>;
 
-export interface ChatAnswer {
+export const chatAnswerSchema = z.object({
   /** The answer alone, without the model's `thinking`. */
-  readonly text: string;
-  readonly thinking?: string;
-  /** Log-probabilities of the text's tokens. Null if the endpoint sends none, empty if they belong to another text. */
-  readonly logprobs: readonly TokenLogprob[] | null;
-  readonly usage: ChatUsage;
+  text: z.string(),
+  thinking: z.string().optional(),
+  /**
+   * Log-probabilities of the text's tokens; `top` has the likeliest tokens at the position, usually with the chosen one.
+   * Null if the endpoint sends none, empty if they belong to another text.
+   */
+  logprobs: z
+    .array(tokenSchema.extend({ top: z.array(tokenSchema).readonly() }))
+    .readonly()
+    .nullable(),
+  /** The cost of this answer, including retries. */
+  usage: chatUsageSchema,
   /** Duration of the successful request, without waiting and retries. */
-  readonly latencyMs: number;
+  latencyMs: z.number().nonnegative(),
   /**
    * The endpoint's reason; `none` without one, `refusal` if the text is a refusal, `tool_calls` if it called a tool.
    */
-  readonly finishReason: string;
+  finishReason: z.string(),
+});
+
+export interface ChatAnswer extends Readonly<z.infer<typeof chatAnswerSchema>> {
   /** The response; absent if nothing was sent. */
   readonly response?: {
     readonly body: string;
@@ -77,6 +78,8 @@ export interface ChatAnswer {
     readonly fingerprint: string | null;
   };
 }
+
+export type TokenLogprob = NonNullable<ChatAnswer['logprobs']>[number];
 
 /** Sends calls for detectors and task models. One service per process makes all share concurrency, budget and costs. */
 export interface ChatService {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { judgementSchema } from '../../experts/annotations/annotation-row.ts';
+import { judgementSchema } from '../../experts/detector.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { recordOf } from '../../src/record-of.ts';
 

@@ -1,13 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { CallFailure, type CallFailureKind, failureOfStatus } from '../call-failure.ts';
-import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
+import {
+  type ChatAnswer,
+  type ChatRequest,
+  type ChatUsage,
+  incompletenessOf,
+  type TokenLogprob,
+  tokenSchema,
+} from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/cost-of.ts';
 import { maxTokensOf } from './request-form.ts';
 import { completionJson, isStream } from './response-json.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 
-const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
 /** A token may be a part of a character, which only its bytes show. */
 const chosenTokenSchema = tokenSchema.extend({
   bytes: z.array(z.number()).nullish().catch(null),
