@@ -6,7 +6,7 @@ import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { CallJournal } from '../../experts/asking/call-journal.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { batchForm, completionBody } from '../../experts/llm/answers/request-form.ts';
-import { type BatchItem, type BatchOutcome, runBatch } from '../../experts/llm/batch.ts';
+import { type BatchItem, type BatchOutcome, batchesOf, runBatch } from '../../experts/llm/batch.ts';
 import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
 import { type BudgetLimits, checkPrices } from '../../experts/llm/cost/budget.ts';
 import { DryRunChatService } from '../../experts/llm/cost/dry-run-chat-service.ts';
@@ -32,10 +32,6 @@ interface JudgeByBatchOptions extends JudgeOptions {
   readonly limits: BudgetLimits;
   readonly random: Random;
 }
-
-/** Below the 50,000 requests and 200 MB that endpoints take in one batch. */
-const MOST_REQUESTS = 50_000;
-const MOST_BYTES = 190_000_000;
 
 /**
  * Asks through batches in three passes: the first collects the requests, the second runs the batches, and the third
@@ -219,22 +215,6 @@ function replayingService(outcomes: ReadonlyMap<string, BatchOutcome>) {
 function idOf(request: ChatRequest): string {
   const body = completionBody({ request, form: batchForm(request) });
   return sha256({ baseURL: request.endpoint.baseURL, body, sampleIndex: request.sampleIndex ?? 0 });
-}
-
-function batchesOf(items: readonly BatchItem[]): BatchItem[][] {
-  const batches: BatchItem[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const item of items) {
-    const body = completionBody({ request: item.request, form: batchForm(item.request) });
-    const itemBytes = Buffer.byteLength(JSON.stringify(body)) + 200;
-    if (bytes + itemBytes > MOST_BYTES || batches.at(-1)?.length === MOST_REQUESTS) {
-      batches.push([]);
-      bytes = 0;
-    }
-    batches.at(-1)?.push(item);
-    bytes += itemBytes;
-  }
-  return batches;
 }
 
 function freePath(path: string): string {

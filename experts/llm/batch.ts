@@ -1,22 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { ProviderError } from '../../src/errors.ts';
 import { readCompletion } from './answers/completion.ts';
 import { batchForm, completionBody } from './answers/request-form.ts';
 import { pythonJson } from './answers/response-json.ts';
 import { CallFailure } from './call-failure.ts';
 import type { ChatAnswer, ChatRequest } from './chat.ts';
 import { costField } from './cost/cost-of.ts';
-import type { Endpoint } from './endpoint.ts';
 import { type BatchJobOptions, endedBatch } from './sending/batch-job.ts';
 
 /** OpenAI's limits for one batch. */
 const MOST_REQUESTS = 50_000;
 const MOST_BYTES = 200_000_000;
-
-export interface BatchOptions extends BatchJobOptions {
-  items: readonly BatchItem[];
-}
 
 export interface BatchItem {
   /** A unique id in the batch, under which the answer comes back. */
@@ -30,32 +25,33 @@ export type BatchOutcome = { readonly answer: ChatAnswer } | { readonly problem:
  * Writes the requests, submits them, waits and collects the answers; usually for half the price and within a day. For
  * errors, see `endedBatch`.
  */
-export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
-  const { items } = options;
-  return batchOutcomes({ items, ...(await endedBatch(batchText(options), options)) });
+export async function runBatch({
+  items,
+  ...job
+}: BatchJobOptions & { items: readonly BatchItem[] }): Promise<Map<string, BatchOutcome>> {
+  return batchOutcomes({ items, ...(await endedBatch(items.map(batchLine).join(''), job)) });
 }
 
-/** Writes a batch as JSON Lines, one request per line. @throws InputError if ids repeat or the batch is too large */
-export function batchText({ endpoint, items }: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
-  const ids = new Set<string>();
-  for (const { customId } of items) {
-    if (ids.has(customId))
-      throw new InputError(`two requests of a batch have the custom id ${JSON.stringify(customId)}; make them unique`);
-    ids.add(customId);
+/** A request as a line of a batch. */
+export function batchLine({ customId, request }: BatchItem): string {
+  const body = completionBody({ request, form: batchForm(request) });
+  return `${JSON.stringify({ custom_id: customId, method: 'POST', url: '/v1/chat/completions', body })}\n`;
+}
+
+/** Splits requests into batches within the limits of endpoints. */
+export function batchesOf(items: readonly BatchItem[]): BatchItem[][] {
+  const batches: BatchItem[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const item of items) {
+    const itemBytes = Buffer.byteLength(batchLine(item));
+    if (bytes + itemBytes > MOST_BYTES || batches.at(-1)?.length === MOST_REQUESTS) {
+      batches.push([]);
+      bytes = 0;
+    }
+    batches.at(-1)?.push(item);
+    bytes += itemBytes;
   }
-  const text = items
-    .map(({ customId, request }) => {
-      const body = completionBody({ request, form: batchForm(request) });
-      return `${JSON.stringify({ custom_id: customId, method: 'POST', url: '/v1/chat/completions', body })}\n`;
-    })
-    .join('');
-  const bytes = Buffer.byteLength(text);
-  if (items.length === 0 || items.length > MOST_REQUESTS || bytes > MOST_BYTES)
-    throw new InputError(
-      `a batch for endpoint ${endpoint.name} has ${items.length} requests and ${bytes} bytes; it must have 1 to ` +
-        `${MOST_REQUESTS} requests and at most ${MOST_BYTES} bytes: split it`,
-    );
-  return text;
+  return batches;
 }
 
 const lineSchema = z.object({

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BatchOptions, batchOutcomes, batchText, runBatch } from '../../../experts/llm/batch.ts';
+import { batchesOf, batchLine, batchOutcomes, runBatch } from '../../../experts/llm/batch.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { lastMessage, type ScriptedReply } from '../../llm-server/scripted-rule.ts';
@@ -24,7 +24,7 @@ async function setUp() {
     customId: `id-${content}`,
     request: ask(endpoint, content),
   }));
-  const options: BatchOptions = {
+  const options = {
     endpoint,
     items,
     directory: join(directory, 'batch'),
@@ -122,11 +122,13 @@ describe('runBatch', () => {
     );
   });
 
-  it('refuses equal ids and empty batches', async () => {
-    const { options } = await setUp();
-    const { endpoint, items } = options;
-    expect(() => batchText({ endpoint, items: [items[0], items[0]] })).toThrow(/two requests .* "id-a"/);
-    expect(() => batchText({ endpoint, items: [] })).toThrow(/has 0 requests/);
+  it('splits requests at the limits of endpoints', () => {
+    const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
+    const item = (content: string, index: number) => ({ customId: `id-${index}`, request: ask(endpoint, content) });
+    const sizes = (contents: readonly string[]) => batchesOf(contents.map(item)).map(({ length }) => length);
+    expect(sizes([])).toEqual([]);
+    expect(sizes(new Array(50_001).fill('a'))).toEqual([50_000, 1]);
+    expect(sizes(new Array(3).fill('a'.repeat(8e7)))).toEqual([2, 1]);
   });
 
   it('asks by a schema only where plain text would not do, since no refusal can be learnt from', async () => {
@@ -134,7 +136,7 @@ describe('runBatch', () => {
     const { endpoint } = options;
     const formatOf = (isPlainTextEnough: boolean) => {
       const request = ask(endpoint, { jsonSchema: { name: 's', schema: { type: 'object' }, isPlainTextEnough } });
-      return JSON.parse(batchText({ endpoint, items: [{ customId: 'x', request }] })).body.response_format;
+      return JSON.parse(batchLine({ customId: 'x', request })).body.response_format;
     };
     expect(formatOf(true)).toBeUndefined();
     expect(formatOf(false)).toEqual({ type: 'json_schema', json_schema: { name: 's', schema: { type: 'object' } } });
