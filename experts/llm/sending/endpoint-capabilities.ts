@@ -16,23 +16,17 @@ export type Refusals = Partial<RequestForm>;
 /** How long the first request to an endpoint delays the others. A refusal comes at once, an answer may not. */
 const TRIAL_MS = 2000;
 
-export class EndpointCapabilities {
-  private readonly onNote: (line: string) => void;
-  private readonly refusals = new Map<string, Refusals>();
+/** The parts of the protocol that one model at one address accepts, as far as its answers have shown. */
+export function endpointCapabilities({ name, model }: Endpoint, onNote: (line: string) => void) {
+  let refusals: Refusals = {};
   /** Refusals that requests without an answer yet suggest. */
-  private readonly suspected = new Map<string, Refusals>();
-  /** Endpoints that answered a request with a JSON schema in this process. */
-  private readonly withSchema = new Set<string>();
-  private readonly trials = new Map<string, Promise<unknown>>();
-
-  constructor(onNote: (line: string) => void) {
-    this.onNote = onNote;
-  }
+  let suspected: Refusals = {};
+  let hasTakenSchema = false;
+  const trials = new Map<string, Promise<unknown>>();
 
   /** The part of a form that the endpoint is known to accept. */
-  allowed(endpoint: Endpoint, form: RequestForm): RequestForm {
-    const key = lineKey(endpoint);
-    return withoutRefused(form, { ...this.suspected.get(key), ...this.refusals.get(key) });
+  function allowed(form: RequestForm): RequestForm {
+    return withoutRefused(form, { ...suspected, ...refusals });
   }
 
   /**
@@ -40,29 +34,29 @@ export class EndpointCapabilities {
    * they do not all pay for the same refusal. While an endpoint only fails, requests run one at a time to find out
    * whether it recovered.
    */
-  async afterTrial<T>(
-    options: { endpoint: Endpoint; form: RequestForm; signal: AbortSignal | null; isFailing: () => boolean },
+  async function afterTrial<T>(
+    options: { form: RequestForm; signal: AbortSignal | null; isFailing: () => boolean },
     send: () => Promise<T>,
   ): Promise<T> {
-    const { endpoint, form, signal, isFailing } = options;
-    const key = JSON.stringify([lineKey(endpoint), { ...form, topLogprobs: null }]);
-    for (let trial = this.trials.get(key); trial !== undefined; trial = this.trials.get(key)) {
+    const { form, signal, isFailing } = options;
+    const key = JSON.stringify({ ...allowed(form), topLogprobs: null });
+    for (let trial = trials.get(key); trial !== undefined; trial = trials.get(key)) {
       await trial;
       signal?.throwIfAborted();
-      if (this.trials.get(key) === trial) return send();
+      if (trials.get(key) === trial) return send();
     }
     const sent = send();
     const settled = new AbortController();
     const ended = sent
       .catch(() => {
-        if (isFailing()) this.trials.delete(key);
+        if (isFailing()) trials.delete(key);
       })
       .finally(() => settled.abort());
     const tooLong = delay(TRIAL_MS, undefined, { signal: settled.signal, ref: false })
       .then(() => (isFailing() ? ended : undefined))
       .catch(() => {});
     const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
-    this.trials.set(key, Promise.race([ended, tooLong, aborted]));
+    trials.set(key, Promise.race([ended, tooLong, aborted]));
     return sent;
   }
 
@@ -70,30 +64,24 @@ export class EndpointCapabilities {
    * Marks the refused parts while a request is sent again without them, so that later requests to a slow endpoint do
    * not pay for the same refusal. Null ends the suspicion.
    */
-  suspect(endpoint: Endpoint, refused: Refusals | null): void {
-    if (refused === null) this.suspected.delete(lineKey(endpoint));
-    else this.suspected.set(lineKey(endpoint), { ...this.suspected.get(lineKey(endpoint)), ...refused });
-  }
-
-  hasTakenSchema(endpoint: Endpoint): boolean {
-    return this.withSchema.has(lineKey(endpoint));
+  function suspect(refused: Refusals | null): void {
+    suspected = refused === null ? {} : { ...suspected, ...refused };
   }
 
   /** Stores refusals and reports them once, after a request without the refused parts was answered. */
-  learn(endpoint: Endpoint, { form, refused }: { form: RequestForm; refused: Refusals }): void {
-    const key = lineKey(endpoint);
-    if (form.json === 'schema') this.withSchema.add(key);
-    const refusedBefore = this.refusals.get(key) ?? {};
-    const isNew =
-      Object.entries(refused).length > 0 &&
-      canonicalJson({ ...refusedBefore, ...refused }) !== canonicalJson(refusedBefore);
-    if (!isNew) return;
-    this.refusals.set(key, { ...refusedBefore, ...refused });
-    this.onNote(
-      `endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(refused)}; this is remembered for this run`,
-    );
+  function learn({ form, refused }: { form: RequestForm; refused: Refusals }): void {
+    if (form.json === 'schema') hasTakenSchema = true;
+    const before = canonicalJson(refusals);
+    refusals = { ...refusals, ...refused };
+    if (canonicalJson(refusals) !== before)
+      onNote(`endpoint ${name} (model ${model}) ${inWords(refused)}; this is remembered for this run`);
   }
+
+  /** Whether it answered a request with a JSON schema in this process. */
+  return { allowed, afterTrial, suspect, learn, hasTakenSchema: () => hasTakenSchema };
 }
+
+export type EndpointCapabilities = ReturnType<typeof endpointCapabilities>;
 
 /** The rest of a form without the refused parts. */
 export function withoutRefused(form: RequestForm, refused: Refusals): RequestForm {
@@ -104,11 +92,6 @@ export function withoutRefused(form: RequestForm, refused: Refusals): RequestFor
     topLogprobs: Math.min(form.topLogprobs, topLogprobs),
     json: form.json === 'none' ? 'none' : json,
   };
-}
-
-/** Identifies one model at one address. */
-export function lineKey({ baseURL, model }: Endpoint): string {
-  return JSON.stringify([baseURL, model]);
 }
 
 const REFUSING = [400, 403, 404, 415, 422, 500, 501];

@@ -3,6 +3,7 @@ import type { CallFailure, CallFailureKind } from '../call-failure.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { EndpointUnusableError } from '../failures.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { type EndpointCapabilities, endpointCapabilities } from './endpoint-capabilities.ts';
 import { type RateLimiter, rateLimiter } from './rate-limiter.ts';
 import type { RetryPolicy } from './retry.ts';
 
@@ -16,6 +17,9 @@ const FAILURES_ALIKE = 10;
  * never happens, because a later failure may concern one text only.
  */
 export class EndpointLine {
+  /** Identifies the model at its address. */
+  readonly key: string;
+  readonly capabilities: EndpointCapabilities;
   readonly limiter: ConcurrencyLimiter;
   readonly rate: RateLimiter;
   answers = 0;
@@ -26,7 +30,11 @@ export class EndpointLine {
   private last = '';
   private unusable: string | null = null;
 
-  constructor({ requestsPerMinute, tokensPerMinute, concurrency }: Endpoint, { baseMs, capMs }: RetryPolicy) {
+  constructor(endpoint: Endpoint, { policy, onNote }: { policy: RetryPolicy; onNote: (line: string) => void }) {
+    const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
+    const { baseMs, capMs } = policy;
+    this.key = lineKey(endpoint);
+    this.capabilities = endpointCapabilities(endpoint, onNote);
     this.limiter = new ConcurrencyLimiter(concurrency);
     this.rate = rateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs });
   }
@@ -78,6 +86,11 @@ export class EndpointLine {
     if (this.alike >= FAILURES_ALIKE)
       this.unusable = `the first ${this.requests} requests all failed alike, so nothing more is sent: ${message}`;
   }
+}
+
+/** Identifies one model at one address. */
+export function lineKey({ baseURL, model }: Endpoint): string {
+  return JSON.stringify([baseURL, model]);
 }
 
 /** Many requests listen to the signal, so many listeners are no leak. */

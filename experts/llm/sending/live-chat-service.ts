@@ -9,16 +9,12 @@ import type { Ledger } from '../cost/ledger.ts';
 import { type EndpointUsage, UsageTally } from '../cost/usage.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { EndpointUnusableError } from '../failures.ts';
+import { providerErrorOf } from '../provider-error.ts';
 import type { Environment } from '../secrets.ts';
 import { Waits } from '../waits.ts';
-import {
-  EndpointCapabilities,
-  namedRefusal,
-  type Refusals,
-  weakerForm,
-  withoutRefused,
-} from './endpoint-capabilities.ts';
-import { type Attempt, RequestSender, type Signals, waitInWords } from './request-sender.ts';
+import { namedRefusal, type Refusals, weakerForm, withoutRefused } from './endpoint-capabilities.ts';
+import { EndpointLine, lineKey } from './endpoint-line.ts';
+import { type Attempt, requestSender, waitInWords } from './request-sender.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 
 export interface LiveChatOptions {
@@ -44,18 +40,22 @@ export class LiveChatService implements ChatService {
   private readonly signal: AbortSignal | null;
   private readonly tally = new UsageTally();
   readonly waits = new Waits();
-  private readonly capabilities: EndpointCapabilities;
-  private readonly sender: RequestSender;
+  private readonly onNote: (line: string) => void;
+  private readonly lines = new Map<string, EndpointLine>();
+  // Hard private, so that no dump or log of the service shows a key.
+  readonly #env: Environment;
+  readonly #send: (attempt: Attempt) => Promise<ChatAnswer>;
 
   constructor(options: LiveChatOptions) {
+    const { onNote = () => {}, graceMs = 5000, env = process.env } = options;
     this.random = options.random;
     this.budget = new Budget(options.budget, options.ledger);
     this.policy = retrySchema.parse(options.retry ?? {});
     this.signal = options.signal ?? null;
-    const { onNote = () => {}, graceMs = 5000, env = process.env } = options;
-    this.capabilities = new EndpointCapabilities(onNote);
+    this.onNote = onNote;
+    this.#env = env;
     const { budget, tally, waits, policy } = this;
-    this.sender = new RequestSender({ budget, tally, waits, policy, graceMs }, env);
+    this.#send = requestSender({ budget, tally, waits, policy, graceMs, env });
   }
 
   usage(): EndpointUsage[] {
@@ -64,28 +64,35 @@ export class LiveChatService implements ChatService {
 
   /** Requests that may be in progress at the endpoint at present. */
   concurrencyOf(endpoint: Endpoint): number {
-    return this.sender.lineOf(endpoint).limiter.limit;
+    return this.lineOf(endpoint).limiter.limit;
   }
 
   async chat(request: ChatRequest): Promise<ChatAnswer> {
     const { endpoint } = request;
     this.budget.checkPrices(endpoint);
     const signal = this.signalOf(request);
-    const form = this.capabilities.allowed(endpoint, fullForm(request));
-    const line = this.sender.lineOf(endpoint);
-    const isFailing = () => line.isFailing;
+    const line = this.lineOf(endpoint);
     // Ends the waiting, not sent requests, which are paid for.
     const waiting = signal ? AbortSignal.any([signal, line.ended]) : line.ended;
-    return this.capabilities.afterTrial({ endpoint, form, signal: waiting, isFailing }, () =>
-      this.ask(request, { signal, waiting }),
+    const trial = { form: fullForm(request), signal: waiting, isFailing: () => line.isFailing };
+    return line.capabilities.afterTrial(trial, () =>
+      this.ask({ request, line, signals: { signal, waiting }, counter: { requests: 0 } }),
     );
   }
 
-  private async ask(request: ChatRequest, signals: Signals): Promise<ChatAnswer> {
+  private lineOf(endpoint: Endpoint): EndpointLine {
+    const key = lineKey(endpoint);
+    const { policy, onNote } = this;
+    const line = this.lines.get(key) ?? new EndpointLine(endpoint, { policy, onNote });
+    this.lines.set(key, line);
+    return line;
+  }
+
+  private async ask(call: Omit<Attempt, 'form'>): Promise<ChatAnswer> {
+    const { request, line, signals, counter } = call;
     const { endpoint } = request;
-    const line = this.sender.lineOf(endpoint);
-    const counter = { requests: 0 };
-    let form = this.capabilities.allowed(endpoint, fullForm(request));
+    const { capabilities } = line;
+    let form = capabilities.allowed(fullForm(request));
     let refused: Refusals = {};
     /** The failure of a form that named no part, so that JSON as its reason is a guess. */
     let guess: { form: RequestForm; failure: CallFailure } | null = null;
@@ -100,7 +107,7 @@ export class LiveChatService implements ChatService {
       tried.add(JSON.stringify(form));
       try {
         const answer = await withRetries({
-          attempt: () => this.sender.send({ request, form, line, signals, counter }),
+          attempt: () => this.#send({ ...call, form }),
           policy,
           random: this.random,
           signal: signals.waiting,
@@ -109,34 +116,35 @@ export class LiveChatService implements ChatService {
         });
         if (guess !== null) {
           const { json: _, ...named } = refused;
-          const again = await this.failsAgain(guess, { request, line, signals, counter });
-          if (again instanceof CallFailure) this.capabilities.learn(endpoint, { form, refused });
-          else this.capabilities.learn(endpoint, { form: again === null ? form : guess.form, refused: named });
+          const again = await this.failsAgain(guess, call);
+          if (again instanceof CallFailure) capabilities.learn({ form, refused });
+          else capabilities.learn({ form: again === null ? form : guess.form, refused: named });
           return again === null || again instanceof CallFailure ? answer : again;
         }
         // Stored after a success only: the request may have been refused for another reason.
-        this.capabilities.learn(endpoint, { form, refused });
+        capabilities.learn({ form, refused });
         return answer;
       } catch (error) {
         const ended = error instanceof RetriesEndedError ? error : null;
         const named = ended && namedRefusal({ form, failure: ended.failure, endpoint });
-        const hasTakenSchema = this.capabilities.hasTakenSchema(endpoint);
+        const hasTakenSchema = capabilities.hasTakenSchema();
         const refusal = named ?? (ended && weakerForm({ form, failure: ended.failure, endpoint, hasTakenSchema }));
         const weaker = withoutRefused(form, refusal ?? {});
         // A server may refuse each replacement of what it refused.
         if (ended === null || refusal === null || tried.has(JSON.stringify(weaker))) {
-          if (Object.keys(refused).length > 0) this.capabilities.suspect(endpoint, null);
+          if (Object.keys(refused).length > 0) capabilities.suspect(null);
           if (ended === null) throw error;
           const { failure } = ended;
           const attempts = counter.requests;
           // An endpoint that answers other requests is only slow.
           const askedMs = line.answers === answersBefore ? ended.askedMs : 0;
-          const described = this.sender.described(failure, { endpoint, attempts, askedMs });
+          const { maxWaitMs } = this.policy;
+          const described = providerErrorOf({ failure, endpoint, env: this.#env, attempts, maxWaitMs, askedMs });
           line.failed(failure, { isFinal: true, attempts, message: described.message });
           if (described instanceof EndpointUnusableError) line.end(described);
           throw described;
         }
-        if (named !== null) this.capabilities.suspect(endpoint, named);
+        if (named !== null) capabilities.suspect(named);
         else {
           guess ??= { form, failure: ended.failure };
           // The server broke down over every attempt: without that part it answers soon, or not at all.
@@ -155,11 +163,11 @@ export class LiveChatService implements ChatService {
    */
   private async failsAgain(
     { form, failure }: { form: RequestForm; failure: CallFailure },
-    { request, ...rest }: Omit<Attempt, 'form'>,
+    call: Omit<Attempt, 'form'>,
   ): Promise<CallFailure | ChatAnswer | null> {
-    if (this.capabilities.hasTakenSchema(request.endpoint)) return null;
+    if (call.line.capabilities.hasTakenSchema()) return null;
     try {
-      return await this.sender.send({ request, form, ...rest });
+      return await this.#send({ ...call, form });
     } catch (error) {
       const again = await callFailureOf(error);
       return again?.kind === failure.kind && again.status === failure.status ? again : null;

@@ -10,9 +10,8 @@ import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
 import { providerErrorOf } from '../provider-error.ts';
 import type { Environment } from '../secrets.ts';
 import type { Waits } from '../waits.ts';
-import { lineKey } from './endpoint-capabilities.ts';
-import { endpointClient, send } from './endpoint-client.ts';
-import { EndpointLine } from './endpoint-line.ts';
+import { endpointClient, send as sendBody } from './endpoint-client.ts';
+import type { EndpointLine } from './endpoint-line.ts';
 import type { RetryPolicy } from './retry.ts';
 
 /** Signals that cancel a call. */
@@ -34,73 +33,54 @@ export interface Attempt {
 }
 
 /** Sends single requests. Each takes one place in the queue, one reservation of the budget and one count. */
-export class RequestSender {
-  private readonly shared: {
-    readonly budget: Budget;
-    readonly tally: UsageTally;
-    readonly waits: Waits;
-    readonly policy: RetryPolicy;
-    readonly graceMs: number;
-  };
-  private readonly lines = new Map<string, EndpointLine>();
-  // Hard private, so that no dump or log of the service shows a key.
-  readonly #clients = new WeakMap<Endpoint, Promise<OpenAI>>();
-  readonly #env: Environment;
-
-  constructor(shared: RequestSender['shared'], env: Environment) {
-    this.shared = shared;
-    this.#env = env;
-  }
-
-  lineOf(endpoint: Endpoint): EndpointLine {
-    const key = lineKey(endpoint);
-    const line = this.lines.get(key) ?? new EndpointLine(endpoint, this.shared.policy);
-    this.lines.set(key, line);
-    return line;
-  }
-
-  /** A failure in words, with masked keys. */
-  described(failure: CallFailure, of: { endpoint: Endpoint; attempts: number; askedMs?: number }) {
-    return providerErrorOf({ failure, ...of, env: this.#env, maxWaitMs: this.shared.policy.maxWaitMs });
-  }
+export function requestSender(shared: {
+  budget: Budget;
+  tally: UsageTally;
+  waits: Waits;
+  policy: RetryPolicy;
+  graceMs: number;
+  env: Environment;
+}) {
+  const { budget, tally, waits, policy, graceMs, env } = shared;
+  const clients = new WeakMap<Endpoint, Promise<OpenAI>>();
 
   /** @throws CallFailure, or the reason of an abort */
-  async send(attempt: Attempt): Promise<ChatAnswer> {
+  async function send(attempt: Attempt): Promise<ChatAnswer> {
     const { line, signals } = attempt;
     line.check();
-    return line.limiter.run(() => this.reserved(attempt), signals.waiting);
+    return line.limiter.run(() => reserved(attempt), signals.waiting);
   }
 
   /** Waits for the limits and the budget, sends the request, and counts its spending. */
-  private async reserved(attempt: Attempt): Promise<ChatAnswer> {
+  async function reserved(attempt: Attempt): Promise<ChatAnswer> {
     const { request, line, signals } = attempt;
     const { endpoint } = request;
     const most = mostOf(request);
-    await this.waited(
+    await waited(
       { kind: 'pace', what: `the pace of endpoint ${endpoint.name} (requestsPerMinute, tokensPerMinute)` },
       line.rate.admit({ tokens: most.tokens, signal: signals.waiting }),
     );
-    const reservation = await this.waited(
+    const reservation = await waited(
       { kind: 'budget', what: 'requests under way, since the budget may not suffice for more' },
-      this.shared.budget.reserve({ model: lineKey(endpoint), most }, signals.waiting),
+      budget.reserve({ model: line.key, most }, signals.waiting),
     );
     let took: Took = 'unsent';
     try {
       // The endpoint may have become unusable while this call was waiting.
       line.check();
       signals.waiting.throwIfAborted();
-      const client = await this.clientOf(endpoint);
+      const client = await clientOf(endpoint);
       took = 'unknown';
-      const { answer, spent } = await this.answered(client, attempt);
+      const { answer, spent } = await answered(client, attempt);
       took = spent.tokens === 0 ? 'nothing' : spent;
       line.rate.giveBack(most.tokens - spent.tokens);
       if (answer instanceof CallFailure) throw answer;
       line.answered();
-      this.shared.waits.answered();
+      waits.answered();
       return answer;
     } catch (error) {
       const failure = await callFailureOf(error);
-      if (failure !== null) this.noteFailure(failure, attempt);
+      if (failure !== null) noteFailure(failure, attempt);
       if (took === 'unknown' && failure?.isFree) took = 'nothing';
       throw error;
     } finally {
@@ -109,16 +89,15 @@ export class RequestSender {
   }
 
   /** Sends the request and reads the body: an answer or a failure. */
-  private async answered(client: OpenAI, { request, form, signals, counter }: Attempt) {
+  async function answered(client: OpenAI, { request, form, signals, counter }: Attempt) {
     const { endpoint } = request;
-    const { tally, graceMs } = this.shared;
     counter.requests++;
     tally.addRequest(endpoint);
-    const { body, latencyMs } = await this.waited(
+    const { body, latencyMs } = await waited(
       { kind: 'answer', what: `an answer of endpoint ${endpoint.name} (timeoutMs: ${endpoint.timeoutMs})` },
-      send({
+      sendBody({
         ...{ client, endpoint, graceMs, signal: signals.signal },
-        secrets: secretsOf({ endpoint, env: this.#env }),
+        secrets: secretsOf({ endpoint, env }),
         path: COMPLETIONS_PATH,
         body: completionBody({ request, form }),
       }),
@@ -133,28 +112,31 @@ export class RequestSender {
   }
 
   /** Updates the line's limits after a failure. */
-  private noteFailure(failure: CallFailure, { line, request: { endpoint } }: Attempt): void {
+  function noteFailure(failure: CallFailure, { line, request: { endpoint } }: Attempt): void {
+    const { maxWaitMs } = policy;
     if (failure.isRetryable) {
-      const { message } = this.described(failure, { endpoint, attempts: 1 });
+      const { message } = providerErrorOf({ failure, endpoint, env, attempts: 1, maxWaitMs });
       line.failed(failure, { isFinal: false, attempts: 1, message });
     }
     if (failure.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
     const forMs = failure.retryAfterMs ?? 0;
     // No call waits longer than that.
-    if (!failure.isCongestion || forMs <= 0 || forMs > this.shared.policy.maxWaitMs) return;
+    if (!failure.isCongestion || forMs <= 0 || forMs > maxWaitMs) return;
     line.limiter.pause(forMs);
-    this.shared.waits.begin({ kind: 'endpoint', what: waitInWords(failure, endpoint), forMs });
+    waits.begin({ kind: 'endpoint', what: waitInWords(failure, endpoint), forMs });
   }
 
-  private async waited<T>(wait: Parameters<Waits['begin']>[0], promise: Promise<T>): Promise<T> {
-    return promise.finally(this.shared.waits.begin(wait));
+  async function waited<T>(wait: Parameters<Waits['begin']>[0], promise: Promise<T>): Promise<T> {
+    return promise.finally(waits.begin(wait));
   }
 
-  private clientOf(endpoint: Endpoint): Promise<OpenAI> {
-    const client = this.#clients.get(endpoint) ?? endpointClient({ endpoint, env: this.#env });
-    this.#clients.set(endpoint, client);
+  function clientOf(endpoint: Endpoint): Promise<OpenAI> {
+    const client = clients.get(endpoint) ?? endpointClient({ endpoint, env });
+    clients.set(endpoint, client);
     return client;
   }
+
+  return send;
 }
 
 /** The reason, in words, why a failed request waits before it is sent again. */
