@@ -41,19 +41,26 @@ export function checkSamples(endpoint: Endpoint, { samples, asker }: { samples: 
     );
 }
 
-/** The endpoints of a detector's roles. A role without a model gets the default one. */
+/**
+ * The endpoints of a detector's roles. A role without a model gets that of `byDefault`.
+ * @throws InputError if a model is the name of no endpoint
+ */
 export function endpointsByRole<Role extends string>(options: {
   models: { readonly [role in Role]?: Model | undefined };
-  byDefault: Model;
+  byDefault: NoInfer<Role>;
   endpoints: Endpoints;
   /** The temperature of every call, instead of the endpoints' own. */
   temperature?: number | null;
 }): (role: Role) => Endpoint {
-  const { models, byDefault, endpoints, temperature } = options;
-  return (role) => {
-    const endpoint = endpointOf({ role, model: models[role] ?? byDefault, endpoints });
-    return temperature === undefined ? endpoint : { ...endpoint, temperature };
-  };
+  const { byDefault, endpoints, temperature } = options;
+  const models: Readonly<Record<string, Model | undefined>> = options.models;
+  const byRole = new Map<string, Endpoint>();
+  for (const [role, model] of Object.entries(models)) {
+    if (model === undefined) continue;
+    const endpoint = endpointOf({ role, model, endpoints });
+    byRole.set(role, temperature === undefined ? endpoint : { ...endpoint, temperature });
+  }
+  return (role) => byRole.get(role) ?? byRole.get(byDefault)!;
 }
 
 /** The settings of an endpoint that can change a speech. A speech that was cut off counts, too. */

@@ -47,8 +47,7 @@ export type DebateSingleOptions = z.infer<typeof debateSingleOptionsSchema>;
 export function createDebateSingle({ options, task, service }: DetectorSettings<DebateSingleOptions>): Detector {
   const prompts = loadPrompts({ detector: 'debate-single', path: options.prompts });
   const { models, rounds } = options;
-  const of = endpointsByRole({ models, byDefault: models.proponent, endpoints: options.endpoints });
-  const endpoints = { proponent: of('proponent'), opponent: of('opponent'), judge: of('judge') };
+  const endpointFor = endpointsByRole({ models, byDefault: 'proponent', endpoints: options.endpoints });
 
   async function debate({ question, session, about, wording }: DebateSetting): Promise<DebateOutcome> {
     const { sides } = question;
@@ -62,7 +61,7 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
         transcript: dialogueOf(transcript),
         turn: prompts.render(`${turn}-turn`),
       });
-      const endpoint = side === sides[0] ? endpoints.proponent : endpoints.opponent;
+      const endpoint = endpointFor(side === sides[0] ? 'proponent' : 'opponent');
       return speak({ role: side.role, round, session, endpoint, messages: [{ role: 'user', content }] });
     };
     /** Each side makes a statement that does not respond to the others. */
@@ -83,7 +82,7 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
 
     // Lines 16–17: the judge's decision.
     const content = prompts.render('judge', { about, asked: wording, transcript: dialogueOf(transcript) });
-    const endpoint = endpoints.judge;
+    const endpoint = endpointFor('judge');
     const speaker = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
     const { entry, ...decision } = await askForSide({ speaker, session, endpoint, content, question });
     return { ...decision, transcript: [...transcript, entry] };
@@ -96,9 +95,9 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
     options: {
       promptVersion: prompts.version,
       rounds,
-      proponent: speakerOptions(endpoints.proponent),
-      opponent: speakerOptions(endpoints.opponent),
-      judge: speakerOptions(endpoints.judge),
+      proponent: speakerOptions(endpointFor('proponent')),
+      opponent: speakerOptions(endpointFor('opponent')),
+      judge: speakerOptions(endpointFor('judge')),
     },
     task,
     service,

@@ -84,30 +84,18 @@ export const s2madOptionsSchema = z.strictObject({
 });
 type S2madOptions = z.infer<typeof s2madOptionsSchema>;
 
-/** The endpoint of each role, all at the same temperature. */
-function s2madEndpoints({ models, endpoints, temperature }: S2madOptions) {
-  const of = endpointsByRole({ models, byDefault: models.supporter, endpoints, temperature });
-  return {
-    supporter: of('supporter'),
-    opposer: of('opposer'),
-    scorer: of('scorer'),
-    classifier: of('classifier'),
-    judge: of('judge'),
-  };
-}
-
 export function createS2mad({ options, task, service, askOnce }: DetectorSettings<S2madOptions>): Detector {
-  const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
+  const { models, temperature, topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
   const prompts = loadPrompts({ detector: 's2mad', path: options.prompts });
-  const endpoints = s2madEndpoints(options);
+  const endpointFor = endpointsByRole({ models, byDefault: 'supporter', endpoints: options.endpoints, temperature });
   const shared = { prompts, service, askOnce };
   const debating: Debating = {
     options,
     prompts,
-    endpoints,
+    endpointFor,
     ...questionOf(task),
-    scoreOf: createCommentScorer({ ...shared, endpoint: endpoints.scorer }),
-    isSubjective: createSubjectivityClassifier({ ...shared, endpoint: endpoints.classifier }),
+    scoreOf: createCommentScorer({ ...shared, endpoint: endpointFor('scorer') }),
+    isSubjective: createSubjectivityClassifier({ ...shared, endpoint: endpointFor('classifier') }),
   };
   return {
     name: 's2mad',
@@ -121,13 +109,13 @@ export function createS2mad({ options, task, service, askOnce }: DetectorSetting
       stanceSeparation,
       claimPrompt,
       debate,
-      supporter: speakerOptions(endpoints.supporter),
-      ...(stanceSeparation ? { scorer: speakerOptions(endpoints.scorer), neutralComments } : { seed }),
-      ...(claimPrompt === 'by-subjectivity' && { classifier: speakerOptions(endpoints.classifier) }),
+      supporter: speakerOptions(endpointFor('supporter')),
+      ...(stanceSeparation ? { scorer: speakerOptions(endpointFor('scorer')), neutralComments } : { seed }),
+      ...(claimPrompt === 'by-subjectivity' && { classifier: speakerOptions(endpointFor('classifier')) }),
       ...(debate && {
         rounds,
-        opposer: speakerOptions(endpoints.opposer),
-        judge: speakerOptions(endpoints.judge),
+        opposer: speakerOptions(endpointFor('opposer')),
+        judge: speakerOptions(endpointFor('judge')),
       }),
     },
     labels: judgementLabels(task),
@@ -139,7 +127,8 @@ export function createS2mad({ options, task, service, askOnce }: DetectorSetting
 interface Debating {
   readonly options: S2madOptions;
   readonly prompts: Prompts;
-  readonly endpoints: ReturnType<typeof s2madEndpoints>;
+  /** The endpoint of a role. */
+  readonly endpointFor: (role: keyof S2madOptions['models']) => Endpoint;
   readonly form: VerdictForm;
   /** The request for a label at the end of an opinion. */
   readonly choice: string;
@@ -164,7 +153,7 @@ function questionOf({ name, question, labels }: JudgingTask): Pick<Debating, 'fo
 
 /** Algorithm 1. */
 async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
-  const { options, prompts, endpoints, ending, choice, session } = debate;
+  const { options, prompts, endpointFor, ending, choice, session } = debate;
   const [claim, ...comments] = prefix.posts.map(({ text }, index) => ({ index, text: promptLine(text) }));
   const { threadId } = prefix;
 
@@ -190,12 +179,12 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
     const content = opening(options.stanceSeparation ? `${support}\n${oppose}` : all);
     return decided(await decision({ role: 'supporter', content, transcript }, debate));
   }
-  const supporter = createDebater({ endpoint: endpoints.supporter, side: 0 }, debate);
-  const opposer = createDebater({ endpoint: endpoints.opposer, side: 1 }, debate);
+  const supporter = createDebater({ endpoint: endpointFor('supporter'), side: 0 }, debate);
+  const opposer = createDebater({ endpoint: endpointFor('opposer'), side: 1 }, debate);
   const bothSpeak = async (round: string, prompts: { readonly p: string; readonly n: string }) => {
     const [p, n] = await Promise.all([supporter(prompts.p), opposer(prompts.n)]);
     const entry = (role: 'supporter' | 'opposer', { text, label: vote, answers }: Opinion) =>
-      transcriptEntry({ role, round, text, vote, endpoint: endpoints[role], answers });
+      transcriptEntry({ role, round, text, vote, endpoint: endpointFor(role), answers });
     transcript.push(entry('supporter', p), entry('opposer', n));
     return { p, n };
   };
@@ -215,7 +204,7 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
 /** P and N. Without stance separation, comments are dealt out at random. */
 async function sidesOf(
   { claim, comments, threadId }: { claim: Comment; comments: readonly Comment[]; threadId: string },
-  { options, endpoints, scoreOf, session }: S2madDebate,
+  { options, endpointFor, scoreOf, session }: S2madDebate,
 ): Promise<CommentSides & { entries: TranscriptEntry[] }> {
   const { topComments, stanceSeparation, seed } = options;
   if (!stanceSeparation) return { ...dealtOut({ comments, claim: claim.text, topComments, seed }), entries: [] };
@@ -225,7 +214,7 @@ async function sidesOf(
   const scores = scored.map((each) => each?.value.score ?? null);
   const lines = comments.map(({ index }) => `${index + 1}: ${scores[index - 1] ?? 'unreadable'}`);
   const usages = scored.flatMap((each) => each?.usage ?? []);
-  const scorer = { role: 'scorer', text: lines.join('\n'), endpoint: endpoints.scorer, usages };
+  const scorer = { role: 'scorer', text: lines.join('\n'), endpoint: endpointFor('scorer'), usages };
   return { ...separateStances({ comments, scored: scores, topComments }), entries: [sharedEntry(scorer)] };
 }
 
@@ -270,7 +259,7 @@ function inTimeOrder(comments: readonly Comment[]): Comment[] {
 /** Guidance for the debaters, which depends on whether the claim is an opinion. */
 async function guidanceOn(
   { claim, threadId }: { claim: Comment; threadId: string },
-  { options, prompts, endpoints, isSubjective, session }: S2madDebate,
+  { options, prompts, endpointFor, isSubjective, session }: S2madDebate,
 ): Promise<{ guide: string; entries: TranscriptEntry[] }> {
   if (options.claimPrompt !== 'by-subjectivity')
     return { guide: prompts.render(`guide-${options.claimPrompt}`), entries: [] };
@@ -280,7 +269,7 @@ async function guidanceOn(
   const usages = judgement === null ? [] : [judgement.usage];
   return {
     guide: prompts.render(isOpinion ? 'guide-subjective' : 'guide-objective'),
-    entries: [sharedEntry({ role: 'classifier', text, endpoint: endpoints.classifier, usages })],
+    entries: [sharedEntry({ role: 'classifier', text, endpoint: endpointFor('classifier'), usages })],
   };
 }
 
@@ -334,10 +323,10 @@ function createDebater(
 /** A decision by one agent, which must end with a label. */
 async function decision(
   turn: { role: 'supporter' | 'judge'; content: string; transcript: TranscriptEntry[] },
-  { endpoints, session, form }: S2madDebate,
+  { endpointFor, session, form }: S2madDebate,
 ): Promise<Pick<Judgement, 'label' | 'explanation'>> {
   const { role, content, transcript } = turn;
-  const endpoint = endpoints[role];
+  const endpoint = endpointFor(role);
   const messages = [{ role: 'user' as const, content }];
   const request = speechRequest({ endpoint, messages, dryRunText: Object.keys(form.words)[0] });
   const { label, reason, answers } = await askVerdict({ service: session.service, request, ...form });

@@ -17,7 +17,8 @@ const VERSION = '3';
 export interface AnalystSettings {
   readonly prompts: Prompts;
   readonly options: ZofiaOptions;
-  readonly endpoints: Readonly<Record<ZofiaRole, Endpoint>>;
+  /** The endpoint of a role. */
+  readonly endpointFor: (role: ZofiaRole) => Endpoint;
   /** A service beyond one judgement: others wait for the same answers and get them even if that judgement fails. */
   readonly service: ChatService;
   readonly sides: ZofiaSides;
@@ -55,7 +56,7 @@ export async function askAnalyst<T>(
   question: Omit<ModelQuestion<T>, 'model' | 'version' | 'promptVersion'> & { readonly role: ZofiaRole },
 ): Promise<{ readonly value: T; readonly entry: Pick<TranscriptEntry, 'round' | 'model' | 'usage'> }> {
   const { part, role, ...request } = question;
-  const endpoint = settings.endpoints[role];
+  const endpoint = settings.endpointFor(role);
   const model = { service: settings.service, endpoint, options: answerRelevantOptions(endpoint) };
   const { value, usage } = await askModel({
     model,

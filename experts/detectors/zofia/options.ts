@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
-import type { Endpoint } from '../../llm/endpoint.ts';
 import { cutoffOf } from '../../retrieval/evidence.ts';
 import { retrievalSchema } from '../../retrieval/retrieval.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
-import { endpointsByRole, endpointsSchema, modelSchema } from '../models-by-role.ts';
+import { endpointsSchema, modelSchema } from '../models-by-role.ts';
 import { promptsSchema } from '../prompt-templates.ts';
 
 const sideSchema = z.string().min(1).optional();
@@ -86,21 +85,6 @@ export function zofiaInputOf(options: Pick<ZofiaOptions, 'retrieval' | 'use'>): 
 }
 
 export type ZofiaRole = keyof ZofiaOptions['models'];
-
-/** The endpoint of each role, all at the same temperature. */
-export function zofiaEndpoints({ models, endpoints, temperature }: ZofiaOptions): Record<ZofiaRole, Endpoint> {
-  const of = endpointsByRole({ models, byDefault: models.judge, endpoints, temperature });
-  return {
-    judge: of('judge'),
-    linguist: of('linguist'),
-    expert: of('expert'),
-    recognizer: of('recognizer'),
-    extractor: of('extractor'),
-    verifier: of('verifier'),
-    pro: of('pro'),
-    con: of('con'),
-  };
-}
 
 /** A label that a debater argues for. */
 export interface ZofiaSide {

@@ -10,7 +10,7 @@ import { createRetrieval, type EvidenceServices } from '../../retrieval/retrieva
 import { judgementLabels } from '../../tasks/task-file.ts';
 import { askForSide, type DebateVerdict, type SaidVerdict } from '../debate/debate-question.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
-import { speakerOptions } from '../models-by-role.ts';
+import { endpointsByRole, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts } from '../prompt-templates.ts';
 import { countsIn, inSession, type JudgementSession, speak } from '../session.ts';
 import {
@@ -26,15 +26,7 @@ import {
   wikipediaAsFound,
 } from './analysts.ts';
 import { claimVerification, webAsFound } from './claims.ts';
-import {
-  bothSides,
-  sidesOf,
-  type ZofiaOptions,
-  type ZofiaSide,
-  type ZofiaSides,
-  zofiaEndpoints,
-  zofiaInputOf,
-} from './options.ts';
+import { bothSides, sidesOf, type ZofiaOptions, type ZofiaSide, type ZofiaSides, zofiaInputOf } from './options.ts';
 
 /*
  * ZoFia: entity-guided retrieval, then analysts who do not hear each other, then a debate (Algorithm 1).
@@ -78,18 +70,19 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
   const { use, maxRounds, insufficientLabel } = options;
   const prompts = loadPrompts({ detector: 'zofia', path: options.prompts });
   const sides = sidesOf({ options, task });
-  const endpoints = zofiaEndpoints(options);
+  const { models, temperature } = options;
+  const endpointFor = endpointsByRole({ models, byDefault: 'judge', endpoints: options.endpoints, temperature });
   const retrieval = await createRetrieval({
     options: options.retrieval,
     use: { web: use.web, wikipedia: use.wikipedia, passages: use.web && use.claims },
-    model: { service, endpoint: endpoints.recognizer, options: answerRelevantOptions(endpoints.recognizer) },
+    model: { service, endpoint: endpointFor('recognizer'), options: answerRelevantOptions(endpointFor('recognizer')) },
     dryRun: service instanceof DryRunChatService ? service.bound : undefined,
     env,
     retry,
     random,
     signal,
   });
-  const analysts: AnalystSettings = { prompts, options, endpoints, service, sides, retrieval };
+  const analysts: AnalystSettings = { prompts, options, endpointFor, service, sides, retrieval };
   const askPart = partAsker(askOnce);
 
   const extracts = use.claims || (use.web && options.retrieval.query === 'core-claim');
@@ -107,12 +100,16 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
       ...(use.claims && { maxSubclaims: null }),
       sides: { real: sides.real.name, fake: sides.fake.name },
       insufficientLabel,
-      judge: speakerOptions(endpoints.judge),
-      ...(use.linguist && { linguist: speakerOptions(endpoints.linguist) }),
-      ...(use.expert && { expert: speakerOptions(endpoints.expert) }),
-      ...(extracts && { extractor: speakerOptions(endpoints.extractor) }),
-      ...(use.claims && use.web && { verifier: speakerOptions(endpoints.verifier) }),
-      ...(use.debate && { maxRounds, pro: speakerOptions(endpoints.pro), con: speakerOptions(endpoints.con) }),
+      judge: speakerOptions(endpointFor('judge')),
+      ...(use.linguist && { linguist: speakerOptions(endpointFor('linguist')) }),
+      ...(use.expert && { expert: speakerOptions(endpointFor('expert')) }),
+      ...(extracts && { extractor: speakerOptions(endpointFor('extractor')) }),
+      ...(use.claims && use.web && { verifier: speakerOptions(endpointFor('verifier')) }),
+      ...(use.debate && {
+        maxRounds,
+        pro: speakerOptions(endpointFor('pro')),
+        con: speakerOptions(endpointFor('con')),
+      }),
       retrieval: retrieval.options,
     },
     labels: judgementLabels(task),
@@ -177,18 +174,18 @@ async function analyse(settings: AnalystSettings, input: AnalystInput) {
 
 /** Algorithm 1; without debate, one decision from E. */
 async function decide(
-  { options, prompts, sides, endpoints }: AnalystSettings,
+  { options, prompts, sides, endpointFor }: AnalystSettings,
   { text, pool, session }: { text: string; pool: string; session: JudgementSession },
 ): Promise<DebateVerdict & { readonly spoken: readonly TranscriptEntry[] }> {
   const judge = (material: string, round: string) =>
-    assess({ prompts, round, material, sides, endpoint: endpoints.judge, session });
+    assess({ prompts, round, material, sides, endpoint: endpointFor('judge'), session });
   if (!options.use.debate) {
     const { entry, ...D } = await judge(pool, 'Decision');
     return { ...D, spoken: [entry] };
   }
   const { real, fake } = sides;
-  const M_pro = createDebater({ prompts, side: real, other: fake, pool, endpoint: endpoints.pro, session });
-  const M_con = createDebater({ prompts, side: fake, other: real, pool, endpoint: endpoints.con, session });
+  const M_pro = createDebater({ prompts, side: real, other: fake, pool, endpoint: endpointFor('pro'), session });
+  const M_con = createDebater({ prompts, side: fake, other: real, pool, endpoint: endpointFor('con'), session });
   const spoken: TranscriptEntry[] = [];
   const H: TranscriptEntry[] = [];
   let A_con: string | null = null;
