@@ -3,7 +3,7 @@ import { sha256OfText } from '../../../src/content-hash.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { likeliest } from '../../../src/likeliest.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
-import type { AskOnce } from '../../asking/ask-once.ts';
+import type { AskOnce, Question } from '../../asking/ask-once.ts';
 import type { Judgement } from '../../detector.ts';
 import { askVerdict, verdictInWords } from '../../llm/answers/verdict.ts';
 import { type ChatMessage, type ChatService, usageOf } from '../../llm/chat.ts';
@@ -14,7 +14,6 @@ import type { TaskPrediction } from '../task-model.ts';
 import type { ChatTask } from './chat-task.ts';
 import type { ChatOptions } from './options.ts';
 import type { PredictionTally } from './prediction-tally.ts';
-import type { ChatExample } from './tuning.ts';
 
 /** An answer in a dry run, as long as a typical reason. */
 const pretendedReason = 'this is what the words of the post say, read together with the claim that it replies to';
@@ -24,20 +23,16 @@ const PREDICTIONS_FOR_SHARE = 20;
 
 /** A model's question about one item. */
 export interface ItemQuestion {
-  readonly text: string;
-  readonly endpoint: Endpoint;
-  /** Solved examples before the question. */
-  readonly examples: readonly ChatExample[];
-  /** The model's options that can change the answer, for annotation keys. */
-  readonly modelOptions: Readonly<Record<string, unknown>>;
-  readonly threadId: string;
-  readonly length: number;
+  /** The annotation of the answer, apart from its number among several samples. */
+  readonly annotation: Question;
+  readonly messages: readonly ChatMessage[];
 }
 
 /** The parts of a task model that its questions need. */
 interface Asking {
-  readonly task: Pick<ChatTask<never>, 'name' | 'asker' | 'version' | 'classes' | 'words' | 'instruction'>;
+  readonly task: Pick<ChatTask<never>, 'name' | 'classes' | 'words'>;
   readonly options: Pick<ChatOptions, 'samples' | 'smoothing' | 'failuresAtMost' | 'unreadableAtMost'>;
+  readonly endpoint: Endpoint;
   readonly service: ChatService;
   readonly askOnce?: AskOnce;
   readonly tally: PredictionTally;
@@ -45,20 +40,18 @@ interface Asking {
 }
 
 /** Predicts one item per question, in order. */
-export async function predictions(
-  asking: Asking,
-  { questions, concurrency }: { questions: readonly ItemQuestion[]; concurrency: number },
-): Promise<TaskPrediction[]> {
-  const { task, options, tally, signal } = asking;
+export async function predictions(asking: Asking, questions: readonly ItemQuestion[]): Promise<TaskPrediction[]> {
+  const { task, options, endpoint, tally, signal } = asking;
   const cache = new PromiseCache<TaskPrediction | MalformedAnswerError>();
   const predicted: TaskPrediction[] = [];
   let failures = 0;
   await inParallel(questions.entries(), {
     // The service would make more of them wait anyway.
-    concurrency: Math.min(concurrency, questions.length),
+    concurrency: Math.min(endpoint.concurrency, questions.length),
     async work([index, question]) {
       signal?.throwIfAborted();
-      const key = sha256OfText(JSON.stringify([question.text, question.modelOptions]));
+      const { input, options: modelOptions } = question.annotation;
+      const key = sha256OfText(JSON.stringify([input, modelOptions]));
       try {
         predicted[index] = countOutcome(await cache.get(key, () => predictionFor(question, asking)), { key, asking });
       } catch (error) {
@@ -76,8 +69,13 @@ export async function predictions(
 
 /** Returns the failure if no answer can be read. */
 async function predictionFor(question: ItemQuestion, asking: Asking): Promise<TaskPrediction | MalformedAnswerError> {
+  const { annotation } = question;
   const { samples, smoothing } = asking.options;
-  const answer = (sample: number) => orUnreadable(storedAnswer(question, { sample, asking }));
+  const answer = (sample: number) => {
+    const ask = () => sampleAnswer(question, { sample, asking });
+    const options = { ...annotation.options, sample };
+    return orUnreadable(asking.askOnce ? asking.askOnce({ ...annotation, options }, ask) : ask());
+  };
   const first = await answer(0);
   const isEnough = samples === 1 || ('probabilities' in first && first.probabilities !== null);
   // Awaits all answers even if one fails, so that every answer that was paid for is stored.
@@ -95,29 +93,17 @@ async function predictionFor(question: ItemQuestion, asking: Asking): Promise<Ta
     : predictionOf({ classes: asking.task.classes, answers: readable, smoothing });
 }
 
-function storedAnswer(
-  question: ItemQuestion,
-  { sample, asking }: { sample: number; asking: Asking },
-): Promise<Judgement> {
-  const { task, askOnce } = asking;
-  const { text, modelOptions, threadId, length } = question;
-  const options = { ...modelOptions, sample };
-  const part = { detector: task.asker, version: task.version, options, input: text, threadId, prefixLength: length };
-  const ask = () => sampleAnswer(question, { sample, asking });
-  return askOnce ? askOnce(part, ask) : ask();
-}
-
 /** One answer. If it names no class, it is sent back once. */
 async function sampleAnswer(
-  { text, endpoint, examples }: ItemQuestion,
+  { messages }: ItemQuestion,
   { sample, asking }: { sample: number; asking: Asking },
 ): Promise<Judgement> {
-  const { task, service } = asking;
+  const { task, service, endpoint } = asking;
   const { label, reason, probabilities, isDropped, answers } = await askVerdict({
     service,
     request: {
       endpoint,
-      messages: messagesOf({ instruction: task.instruction, examples, question: text }),
+      messages,
       dryRunText: wellFormedAnswer(task, { label: task.classes[0], explanation: pretendedReason }),
       sampleIndex: sample,
       wantLogprobs: sample === 0,

@@ -7,7 +7,7 @@ import type { Example, TaskModel } from '../task-model.ts';
 import type { ChatTask } from './chat-task.ts';
 import type { ChatOptions } from './options.ts';
 import { PredictionTally } from './prediction-tally.ts';
-import { type ItemQuestion, predictions, wellFormedAnswer } from './predictions.ts';
+import { type ItemQuestion, messagesOf, predictions, wellFormedAnswer } from './predictions.ts';
 import { type ChatExample, type InContextTuning, inContextTuning } from './tuning.ts';
 
 export interface ChatSettings<Options> {
@@ -30,7 +30,10 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   const { task, options, tally = new PredictionTally() } = settings;
   const { name, asker, classes, version, promptVersion, limits } = task;
   const { samples, smoothing, failuresAtMost, unreadableAtMost } = options;
-  const endpoint = checkEndpoint({ options, task: name });
+  const { temperature } = options;
+  const named = endpointOf({ role: `${name} model`, model: options.model, endpoints: options.endpoints });
+  const endpoint = temperature === undefined ? named : { ...named, temperature };
+  checkSamples(endpoint, { samples, asker: `the ${name} model` });
   const tuning = inContextTuning({ shown: options.examplesShown });
   const model = modelOptionsOf(endpoint);
   const learn = (examples: readonly Example<Item>[]) => examples.map((example) => chatExample(task, example));
@@ -49,8 +52,8 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
     },
     predict: async (items) => {
       // All questions are made first, so that one prediction uses one model, whatever is tuned in the meantime.
-      const questions = items.map((item) => questionOf(item, { task, endpoint, tuning }));
-      return predictions({ ...settings, tally }, { questions, concurrency: endpoint.concurrency });
+      const questions = items.map((item) => questionOf(item, { task, model, tuning }));
+      return predictions({ ...settings, endpoint, tally }, questions);
     },
     pretrain(examples) {
       tuning.pretrain(learn(examples));
@@ -73,18 +76,24 @@ function modelOptionsOf(endpoint: Endpoint): Record<string, unknown> {
 
 function questionOf<Item extends { readonly threadId: string }>(
   item: Item,
-  { task, endpoint, tuning }: { task: ChatTask<Item>; endpoint: Endpoint; tuning: InContextTuning },
+  { task, model, tuning }: { task: ChatTask<Item>; model: Record<string, unknown>; tuning: InContextTuning },
 ): ItemQuestion {
   const { threadId } = item;
-  const examples = tuning.examplesFor({ threadId, subject: subjectHash(task, item) });
-  const modelOptions = {
-    promptVersion: task.promptVersion,
-    model: modelOptionsOf(endpoint),
-    examples: examples.map(({ question, answer }) => ({ question, answer })),
-    // Stays in the keys of stored answers, which may name files of a fine-tuning.
-    trainedOn: [],
+  const shown = tuning.examplesFor({ threadId, subject: subjectHash(task, item) });
+  const examples = shown.map(({ question, answer }) => ({ question, answer }));
+  const question = task.question(item);
+  return {
+    annotation: {
+      detector: task.asker,
+      version: task.version,
+      // `trainedOn` stays in the keys of stored answers, which may name files of a fine-tuning.
+      options: { promptVersion: task.promptVersion, model, examples, trainedOn: [] },
+      input: question,
+      threadId,
+      prefixLength: task.length(item),
+    },
+    messages: messagesOf({ instruction: task.instruction, examples, question }),
   };
-  return { text: task.question(item), endpoint, examples, modelOptions, threadId, length: task.length(item) };
 }
 
 function chatExample<Item extends { readonly threadId: string }>(
@@ -104,12 +113,4 @@ function chatExample<Item extends { readonly threadId: string }>(
 /** Hashed, because it becomes part of checkpoints. */
 function subjectHash<Item>(task: ChatTask<Item>, item: Item): string {
   return sha256OfText(task.subject(item)).slice(0, 16);
-}
-
-function checkEndpoint(options: { options: ChatOptions; task: string }): Endpoint {
-  const { model, endpoints, temperature, samples } = options.options;
-  const named = endpointOf({ role: `${options.task} model`, model, endpoints });
-  const endpoint = temperature === undefined ? named : { ...named, temperature };
-  checkSamples(endpoint, { samples, asker: `the ${options.task} model` });
-  return endpoint;
 }
