@@ -8,7 +8,7 @@ import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
-import { askForSide, type DebateVerdict, sidesInWords } from './debate-question.ts';
+import { askForSide, type SaidVerdict, sidesInWords } from './debate-question.ts';
 import { type DebateOutcome, type DebateSetting, debatingDetector } from './debating-detector.ts';
 
 /*
@@ -55,12 +55,8 @@ export type DebateCouncilOptions = z.infer<typeof debateCouncilOptionsSchema>;
 /** The side that each member votes for; null for an abstention. */
 type Votes = readonly (string | null)[];
 
-/** The result of a round of votes. */
-interface Ballot {
-  readonly votes: Votes;
-  readonly verdicts: readonly (DebateVerdict | null)[];
-  readonly abstentions: readonly MalformedAnswerError[];
-}
+/** What each member answered in a round: a verdict, or an abstention. */
+type Ballot = readonly (SaidVerdict | MalformedAnswerError)[];
 
 interface Council {
   readonly prompts: Prompts;
@@ -114,17 +110,18 @@ async function discuss(debate: Discussion): Promise<DebateOutcome> {
 
   // Line 4: the initial votes. Lines 5–7: they may already be a consensus.
   let ballot = await collectVotes(debate, 0);
-  if (isConsensus(ballot.votes)) return majority(debate, ballot);
+  if (isConsensus(votesOf(ballot))) return majority(debate, ballot);
 
   // Lines 8–15: the chairperson sums up, the members respond and vote again.
   for (let round = 1; round <= rounds; round++) {
-    const before = ballot.votes;
+    const before = votesOf(ballot);
     const content = prompts.render('chairperson', { ...partsOf(debate), votes: votesInWords(before, names) });
     const speaker = { role: 'chairperson', round: roundName(round), session, endpoint: chairperson };
     discussion.push(await speak({ ...speaker, messages: [{ role: 'user', content }] }));
     ballot = await collectVotes(debate, round);
-    const haveStabilized = round > 1 && ballot.votes.every((vote, member) => vote === before[member]);
-    if (isConsensus(ballot.votes) || haveStabilized) break;
+    const votes = votesOf(ballot);
+    const haveStabilized = round > 1 && votes.every((vote, member) => vote === before[member]);
+    if (isConsensus(votes) || haveStabilized) break;
   }
   return majority(debate, ballot);
 }
@@ -133,7 +130,7 @@ async function discuss(debate: Discussion): Promise<DebateOutcome> {
 async function collectVotes(debate: Discussion, round: number): Promise<Ballot> {
   const { question, session, prompts, members, discussion } = debate;
   const by = (member: number) => ({ role: `member ${member + 1}`, round: roundName(round) });
-  const answers = await Promise.all(
+  const ballot = await Promise.all(
     members.map((endpoint, member) => {
       const content = prompts.render('member', { ...partsOf(debate), who: by(member).role });
       const speaker = { ...by(member), as: 'Vote' } as const;
@@ -141,31 +138,34 @@ async function collectVotes(debate: Discussion, round: number): Promise<Ballot> 
       return orUnreadable(askForSide({ speaker, session, endpoint, content, question, dryRunSide: member + round }));
     }),
   );
-  const abstentions = answers.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
-  session.unreadableParts += abstentions.length;
-  for (const [member, vote] of answers.entries())
-    discussion.push('entry' in vote ? vote.entry : { ...by(member), text: '(abstains)' });
-  const verdicts = answers.map((vote) => ('verdict' in vote ? vote : null));
-  return { verdicts, votes: verdicts.map((verdict) => verdict?.verdict ?? null), abstentions };
+  for (const [member, vote] of ballot.entries()) {
+    const isAbstention = vote instanceof MalformedAnswerError;
+    if (isAbstention) session.unreadableParts++;
+    discussion.push(isAbstention ? { ...by(member), text: '(abstains)' } : vote.entry);
+  }
+  return ballot;
 }
 
 /** Line 16: the majority. The chairperson decides between sides that lead together. */
-async function majority(debate: Discussion, { votes, verdicts, abstentions }: Ballot): Promise<DebateOutcome> {
+async function majority(debate: Discussion, ballot: Ballot): Promise<DebateOutcome> {
   const { question, session, prompts, members, chairperson, discussion } = debate;
   const names = question.sides.map(({ name }) => name);
+  const votes = votesOf(ballot);
   const shares = sampledProbabilities({ labels: names, answers: votes });
-  if (shares === null)
+  if (shares === null) {
+    const abstentions = ballot.filter((vote) => vote instanceof MalformedAnswerError);
     throw new MalformedAnswerError(
       `debate-council: none of the ${members.length} members gave a vote that could be read; the last one: ${abstentions.at(-1)?.message}`,
       { answers: abstentions.flatMap(({ answers }) => answers) },
     );
+  }
   const counted = votesInWords(votes, names);
   const most = Math.max(...names.map((name) => countOf(votes, name)));
   const leading = question.sides.filter(({ name }) => countOf(votes, name) === most);
   const [winner, tied] = leading;
   if (tied === undefined) {
-    const reason = verdicts.find((verdict) => verdict?.verdict === winner.name)?.explanation ?? '';
-    return { verdict: winner.name, explanation: `${counted}. ${reason}`, shares, transcript: discussion };
+    const [first] = ballot.flatMap((vote) => ('verdict' in vote && vote.verdict === winner.name ? [vote] : []));
+    return { verdict: winner.name, explanation: `${counted}. ${first.explanation}`, shares, transcript: discussion };
   }
   const between = { ...question, sides: leading };
   const content = prompts.render('castingVote', { ...partsOf(debate), asked: sidesInWords(between), votes: counted });
@@ -174,6 +174,10 @@ async function majority(debate: Discussion, { votes, verdicts, abstentions }: Ba
     ...{ speaker, session, endpoint: chairperson, content, question: between },
   });
   return { ...decision, shares, transcript: [...discussion, entry] };
+}
+
+function votesOf(ballot: Ballot): Votes {
+  return ballot.map((vote) => ('verdict' in vote ? vote.verdict : null));
 }
 
 function countOf(votes: Votes, name: string): number {
