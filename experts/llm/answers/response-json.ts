@@ -17,26 +17,16 @@ export function pythonJson(body: string): unknown {
  * without a stream, so that one reader judges both.
  */
 
-const partsSchema = z.looseObject({
-  content: z.string().nullish(),
-  refusal: z.string().nullish(),
-  reasoning_content: z.string().nullish(),
-  reasoning: z.string().nullish(),
-  tool_calls: z.array(z.unknown()).nullish(),
-});
+const partsSchema = z.record(z.string(), z.unknown());
 const choiceSchema = z.looseObject({
   index: z.number().default(0),
   // Some endpoints send the whole message as the only chunk.
   delta: partsSchema.nullish(),
   message: partsSchema.nullish(),
   finish_reason: z.string().nullish(),
-  logprobs: z
-    .looseObject({ content: z.array(z.unknown()).nullish() })
-    .nullish()
-    .catch(null),
+  logprobs: partsSchema.nullish().catch(null),
 });
 const chunkSchema = z.looseObject({ choices: z.array(choiceSchema).default([]) });
-type StreamedParts = z.infer<typeof partsSchema>;
 
 /** The completion in a body, streamed or not; undefined if the body is no JSON, or a stream that ended early. */
 export function completionJson(body: string): unknown {
@@ -73,27 +63,23 @@ function streamedCompletion(body: string): unknown {
 function mergeChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
   return [...new Set(pieces.map(({ index }) => index))].map((index) => {
     const parts = pieces.filter((piece) => piece.index === index);
-    const messages = parts.map(({ delta, message }) => delta ?? message ?? {});
-    const tokens = parts.flatMap(({ logprobs }) => logprobs?.content ?? []);
     return {
       index,
-      message: {
-        content: joinTexts(messages, 'content'),
-        refusal: joinTexts(messages, 'refusal'),
-        reasoning_content: joinTexts(messages, 'reasoning_content'),
-        reasoning: joinTexts(messages, 'reasoning'),
-        tool_calls: messages.flatMap(({ tool_calls }) => tool_calls ?? []),
-      },
+      message: joinParts(parts.map(({ delta, message }) => delta ?? message)),
       finish_reason: parts.findLast(({ finish_reason }) => finish_reason)?.finish_reason ?? null,
-      logprobs: tokens.length === 0 ? null : { content: tokens },
+      logprobs: joinParts(parts.map(({ logprobs }) => logprobs)),
     };
   });
 }
 
-function joinTexts(
-  messages: readonly StreamedParts[],
-  name: 'content' | 'refusal' | 'reasoning_content' | 'reasoning',
-) {
-  const texts = messages.flatMap((message) => message[name] ?? []);
-  return texts.length === 0 ? null : texts.join('');
+/** Joins the texts and the lists of each field. */
+function joinParts(parts: readonly (Readonly<Record<string, unknown>> | null | undefined)[]): Record<string, unknown> {
+  const whole: Record<string, unknown> = {};
+  for (const [name, piece] of parts.flatMap((part) => Object.entries(part ?? {}))) {
+    const before = whole[name];
+    if (typeof before === 'string' && typeof piece === 'string') whole[name] = before + piece;
+    else if (Array.isArray(before) && Array.isArray(piece)) whole[name] = [...before, ...piece];
+    else whole[name] = piece ?? before;
+  }
+  return whole;
 }
