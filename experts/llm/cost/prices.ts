@@ -37,22 +37,17 @@ export function priceList(): PriceList {
   const path = process.env.EARSHOT_PRICES?.trim() || null;
   const cached = lists.get(path ?? '');
   if (cached !== undefined) return cached;
-  const read = path === null ? loadShippedList() : loadCustomList(path);
+  const read = loadList(path);
   lists.set(path ?? '', read);
   return read;
 }
 
-function loadShippedList(): PriceList {
-  const url = new URL('./prices.yaml', import.meta.url);
-  const list = listSchema.parse(parseYaml(readFileSync(url, 'utf8'), 'prices.yaml is'));
-  return { ...list, name: `the shipped price list of ${list.date}` };
-}
-
-function loadCustomList(path: string): PriceList {
+/** @param path null for the shipped list */
+function loadList(path: string | null): PriceList {
   const remedy = 'give it date and models as in the shipped prices.yaml, or unset EARSHOT_PRICES';
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFileSync(path ?? new URL('./prices.yaml', import.meta.url), 'utf8');
   } catch (error) {
     throw new InputError(`cannot read the price list ${path} (EARSHOT_PRICES): ${error}; ${remedy}`);
   }
@@ -61,7 +56,11 @@ function loadCustomList(path: string): PriceList {
     throw new InputError(
       `${path} (EARSHOT_PRICES) is not a price list: ${z.prettifyError(parsed.error).replace(/\s+/g, ' ')}; ${remedy}`,
     );
-  return { ...parsed.data, name: `the price list ${path} of ${parsed.data.date}` };
+  const { date } = parsed.data;
+  return {
+    ...parsed.data,
+    name: path === null ? `the shipped price list of ${date}` : `the price list ${path} of ${date}`,
+  };
 }
 
 /** The prices of an endpoint or else of the price list; null if neither has any. */
