@@ -1,34 +1,31 @@
 import { z } from 'zod';
 import { retryAfterMs } from './retry-after.ts';
 
-export type CallFailureKind =
-  | 'rate-limit'
-  | 'timeout'
-  | 'connection'
-  | 'tls'
-  | 'proxy'
-  | 'server'
-  | 'malformed'
-  | 'no-completion'
-  | 'quota'
-  | 'context-length'
-  | 'bad-request'
-  | 'key'
-  | 'forbidden'
-  | 'not-found'
-  | 'filtered'
-  | 'redirect'
-  | 'too-large'
-  | 'no-answer';
-
-const RETRYABLE: readonly CallFailureKind[] = [
-  'rate-limit',
-  'timeout',
-  'connection',
-  'server',
-  'malformed',
-  'no-completion',
-];
+/**
+ * Kinds of failures: whether another attempt may help, and whether other requests to the endpoint would fail, too.
+ * Failures that perhaps concern all are believed once many are alike.
+ */
+const KINDS = {
+  'rate-limit': { isRetryable: true, concerns: 'perhaps all' },
+  timeout: { isRetryable: true, concerns: 'perhaps all' },
+  connection: { isRetryable: true, concerns: 'perhaps all' },
+  server: { isRetryable: true, concerns: 'perhaps all' },
+  malformed: { isRetryable: true, concerns: 'perhaps all' },
+  'no-completion': { isRetryable: true, concerns: 'perhaps all' },
+  'bad-request': { isRetryable: false, concerns: 'perhaps all' },
+  forbidden: { isRetryable: false, concerns: 'perhaps all' },
+  'no-answer': { isRetryable: false, concerns: 'perhaps all' },
+  key: { isRetryable: false, concerns: 'all' },
+  'not-found': { isRetryable: false, concerns: 'all' },
+  quota: { isRetryable: false, concerns: 'all' },
+  redirect: { isRetryable: false, concerns: 'all' },
+  proxy: { isRetryable: false, concerns: 'all' },
+  tls: { isRetryable: false, concerns: 'all' },
+  'context-length': { isRetryable: false, concerns: 'one' },
+  filtered: { isRetryable: false, concerns: 'one' },
+  'too-large': { isRetryable: false, concerns: 'one' },
+} as const;
+export type CallFailureKind = keyof typeof KINDS;
 
 /** A failed request. The calling layer retries it or turns it into a ProviderError. */
 export class CallFailure extends Error {
@@ -54,7 +51,17 @@ export class CallFailure extends Error {
   }
 
   get isRetryable(): boolean {
-    return !this.isQuotaSpent && (this.shouldRetry ?? RETRYABLE.includes(this.kind));
+    return !this.isQuotaSpent && (this.shouldRetry ?? KINDS[this.kind].isRetryable);
+  }
+
+  /** The requests to the endpoint that the failure concerns. A broken connection may be about one answer only. */
+  get concerns(): (typeof KINDS)[CallFailureKind]['concerns'] {
+    return this.isUnreachable ? 'all' : KINDS[this.kind].concerns;
+  }
+
+  /** Whether no connection was made. */
+  private get isUnreachable(): boolean {
+    return this.kind === 'connection' && NOBODY_THERE.test(this.message);
   }
 
   /** Whether the limit is for an hour or longer, and the server does not say when it ends. */
@@ -74,12 +81,7 @@ export class CallFailure extends Error {
 
   /** Whether the request was refused or never arrived. An interrupted one may have been answered and charged. */
   get isFree(): boolean {
-    return (
-      this.status !== null ||
-      this.kind === 'tls' ||
-      this.kind === 'proxy' ||
-      (this.kind === 'connection' && NOBODY_THERE.test(this.message))
-    );
+    return this.status !== null || this.kind === 'tls' || this.kind === 'proxy' || this.isUnreachable;
   }
 
   get isCongestion(): boolean {
@@ -92,7 +94,7 @@ const LONG_PERIOD =
   /per[ _-]?(?:hour|day|week|month)|\b(?:this|an|each) (?:hour|day|week|month)\b|\b(?:hourly|daily|weekly|monthly)|\b[RT]P[HD]\b/i;
 
 /** Codes of connections that were never made. */
-export const NOBODY_THERE = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
+const NOBODY_THERE = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
 
 /** The failure behind an error of the client or the network; null for a defect of our own. */
 export async function callFailureOf(error: unknown): Promise<CallFailure | null> {

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../src/errors.ts';
-import { type CallFailure, type CallFailureKind, NOBODY_THERE } from './call-failure.ts';
+import type { CallFailure, CallFailureKind } from './call-failure.ts';
 import { type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
 import { ContextLengthError, EndpointUnusableError, QuotaSpentError } from './failures.ts';
 import { minuteAfter } from './retry-after.ts';
@@ -31,13 +31,8 @@ export function providerErrorOf(options: {
     return new QuotaSpentError(`${where} ${quota} (asked ${tried}${status}: ${detail}); the same command goes on then`);
   if (failure.kind === 'context-length') return contextLengthError({ detail, where, endpoint });
   const message = messages[failure.kind]({ failure, endpoint, detail, where, status, tried, env });
-  // A broken connection may concern one answer only. A refused one concerns them all.
-  const concernsAll = UNUSABLE.includes(failure.kind) || (failure.kind === 'connection' && NOBODY_THERE.test(detail));
-  return concernsAll ? new EndpointUnusableError(message) : new ProviderError(message);
+  return failure.concerns === 'all' ? new EndpointUnusableError(message) : new ProviderError(message);
 }
-
-/** Failures after which no other request to the endpoint can succeed. */
-const UNUSABLE: readonly CallFailureKind[] = ['key', 'not-found', 'quota', 'redirect', 'proxy', 'tls'];
 
 /** The parts of messages. */
 interface FailureFacts extends Record<'detail' | 'where' | 'status' | 'tried', string> {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { CallFailure, CallFailureKind } from '../call-failure.ts';
+import type { CallFailure } from '../call-failure.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { EndpointUnusableError } from '../failures.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
@@ -101,17 +101,7 @@ function endingController(): AbortController {
 }
 
 /** The number of failures that a failure counts as. Any other kind is a single case or ends all calls anyway. */
-function weightOf({ kind }: CallFailure, attempts: number): number {
+function weightOf({ kind, concerns }: CallFailure, attempts: number): number {
   if (kind === 'server' || kind === 'connection') return attempts;
-  return CONCERNING_ALL.includes(kind) ? 1 : 0;
+  return concerns === 'perhaps all' ? 1 : 0;
 }
-
-const CONCERNING_ALL: readonly CallFailureKind[] = [
-  'malformed',
-  'no-completion',
-  'bad-request',
-  'forbidden',
-  'no-answer',
-  'rate-limit',
-  'timeout',
-];
