@@ -10,8 +10,9 @@ import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { DryRunChatService } from '../../experts/llm/cost/dry-run-chat-service.ts';
 import { credentialsOf, type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
+import type { RetryPolicy } from '../../experts/llm/sending/retry.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { workContext } from '../../src/work-context.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { DryRunStore } from './dry-run-store.ts';
@@ -59,7 +60,7 @@ export async function openLive(
     random,
     budget: { ...file.budget, ...options.budget },
     ledger: store.ledgers.named(file.name),
-    retry: { ...file.retry, maxWaitMs: context.maxWaitMs ?? file.retry.maxWaitMs },
+    retry: retryOf(file, context),
     signal: context.signal,
     onNote: context.onNote,
   });
@@ -93,12 +94,17 @@ async function detectorFor(
       service: through,
       signal: context.signal,
       askOnce: parts,
-      retry: file.retry,
+      retry: retryOf(file, context),
     });
   if (most === null) return create(service, askOnce);
   const output = limitedOutput({ service, most });
   // What a part may write depends on the judgement that asks for it, so it is no answer for others.
   return output.limited(await create(service instanceof DryRunChatService ? service : output.service, undefined));
+}
+
+/** How a file repeats requests, to models and to services with evidence. */
+function retryOf({ retry }: DetectorFile, { maxWaitMs }: WorkContext): RetryPolicy {
+  return { ...retry, maxWaitMs: maxWaitMs ?? retry.maxWaitMs };
 }
 
 const unnamedSchema = endpointSchema.partial({ name: true });

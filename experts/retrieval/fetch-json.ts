@@ -3,6 +3,7 @@ import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Random } from '../../src/tensor/random.ts';
 import { CallFailure, failureOfStatus } from '../llm/call-failure.ts';
+import { EndpointUnusableError } from '../llm/failures.ts';
 import { type Environment, jsonWithoutSecrets, type Secret, withoutSecrets } from '../llm/secrets.ts';
 import { dispatcherOf, guardedFetch, limitedText } from '../llm/sending/guarded-fetch.ts';
 import { RetriesEndedError, type RetryPolicy, withinTime, withRetries } from '../llm/sending/retry.ts';
@@ -23,7 +24,8 @@ const MOST_BYTES = 16_000_000;
 /**
  * Gets JSON from a service, with retries. A secret goes to the service's own origin only, and is masked in the value
  * and in errors.
- * @throws ProviderError that names the service if all attempts fail
+ * @throws ProviderError that names the service if all attempts fail, EndpointUnusableError if no other request can
+ *   succeed
  */
 export async function fetchJson<T>(options: {
   service: string;
@@ -70,7 +72,12 @@ export async function fetchJson<T>(options: {
     return await withRetries({ attempt, policy: retry, random, signal });
   } catch (error) {
     if (!(error instanceof RetriesEndedError)) throw error;
-    throw new ProviderError(`${service} (${url.origin}${url.pathname}) ${failedInWords(error, keyAdvice)}`);
+    const message = `${service} (${url.origin}${url.pathname}) ${failedInWords(error, keyAdvice)}`;
+    // Otherwise every other question would be prepared, and paid for, in vain.
+    const { failure, askedMs } = error;
+    const isSpent = failure.isQuotaSpent || askedMs > retry.maxWaitMs;
+    const concernsAll = failure.concerns === 'all' || failure.kind === 'forbidden' || isSpent;
+    throw concernsAll ? new EndpointUnusableError(message) : new ProviderError(message);
   }
 }
 

@@ -20,8 +20,8 @@ import {
 import { type ScMmrOptions, salientEntities, scMmrSchema, selectKeywords } from './keywords.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { type Entity, splitSentences } from './text-spans.ts';
-import { createWebSearch, type WebQuestion, type WebSearch, webSearchSchema } from './web-search.ts';
-import { createWikipedia, type Wikipedia, wikipediaSchema } from './wikipedia.ts';
+import { createWebSearch, type WebQuestion, type WebSearch, webSearchIdentity, webSearchSchema } from './web-search.ts';
+import { createWikipedia, type Wikipedia, wikipediaIdentity, wikipediaSchema } from './wikipedia.ts';
 
 export const retrievalSchema = z
   .strictObject({
@@ -98,11 +98,11 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
   const encoder = await createEncoder(options.encoder);
   const usesKeywords = use.wikipedia || query === 'entities';
   const recognizer = usesKeywords ? await createEntityRecognizer({ options: options.entities, model }) : null;
-  const liveWeb = createWebSearch({ options: options.webSearch, context });
-  const liveWikipedia = createWikipedia({ options: options.wikipedia, encoder, context });
-  const web = dryRun ? dryRunWebSearch(liveWeb.options, dryRun) : liveWeb;
-  const wikipedia = dryRun ? dryRunWikipedia(liveWikipedia.options) : liveWikipedia;
-  const { composition: _, ...webOptions } = web.options;
+  const liveWeb = () => (use.web ? createWebSearch({ options: options.webSearch, context }) : async () => []);
+  const searchWeb = dryRun ? dryRunWebSearch(dryRun) : liveWeb();
+  const lookUp = dryRun ? dryRunWikipedia : createWikipedia({ options: options.wikipedia, encoder, context });
+  const webIdentity = webSearchIdentity(options.webSearch);
+  const { composition: _, ...sentenceIdentity } = webIdentity;
   const keywordsByText = new PromiseCache<readonly Keyword[]>();
 
   async function keywordsOf({ claim, askShared }: RetrievalRequest): Promise<readonly Keyword[] | null> {
@@ -128,9 +128,11 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
       // `seedScore`, like `withoutEntities` below, is no longer a setting. It stays in stored keys.
       ...(recognizer && { entities: recognizer.options, keywords: { ...options.keywords, seedScore: 'salience' } }),
       ...(use.web &&
-        (query === 'entities' ? { query, withoutEntities: 'sentence', web: web.options } : { query, web: webOptions })),
+        (query === 'entities'
+          ? { query, withoutEntities: 'sentence', web: webIdentity }
+          : { query, web: sentenceIdentity })),
       ...(use.passages && { chunks }),
-      ...(use.wikipedia && { wikipedia: wikipedia.options }),
+      ...(use.wikipedia && { wikipedia: wikipediaIdentity(options.wikipedia) }),
     },
 
     keywordsOf,
@@ -138,7 +140,7 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
     async fromWeb(request) {
       const cutoff = cutoffOf(request.claim, options.cutoff);
       if (cutoff === 'none') return [];
-      return web.search({ ask: await webQuestion(request), cutoff, askShared: request.askShared });
+      return searchWeb({ ask: await webQuestion(request), cutoff, askShared: request.askShared });
     },
 
     async fromWikipedia(request) {
@@ -146,7 +148,7 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
       if (cutoff === 'none') return [];
       const articles = await Promise.all(
         ((await keywordsOf(request)) ?? []).map(({ text, context: around }) =>
-          wikipedia.lookUp({ keyword: text, context: around, cutoff, askShared: request.askShared }),
+          lookUp({ keyword: text, context: around, cutoff, askShared: request.askShared }),
         ),
       );
       // Two keywords may lead to the same article.
@@ -186,25 +188,14 @@ const noRetrieval: Retrieval = {
 };
 
 /** Sends nothing and returns the question as evidence, so that a dry run counts the calls that evidence causes. */
-function dryRunWebSearch(options: WebSearch['options'], bound: 'lower' | 'upper'): WebSearch {
-  return {
-    options,
-    search: async ({ ask, cutoff }) => {
-      if (bound === 'lower') return [];
-      const text = 'sentence' in ask ? ask.sentence : ask.keywords.join(', ');
-      return [{ title: 'Pretended result', url: 'https://dry-run.invalid/', text, date: cutoff }];
-    },
+function dryRunWebSearch(bound: 'lower' | 'upper'): WebSearch {
+  return async ({ ask, cutoff }) => {
+    if (bound === 'lower') return [];
+    const text = 'sentence' in ask ? ask.sentence : ask.keywords.join(', ');
+    return [{ title: 'Pretended result', url: 'https://dry-run.invalid/', text, date: cutoff }];
   };
 }
 
-function dryRunWikipedia(options: Wikipedia['options']): Wikipedia {
-  return {
-    options,
-    lookUp: async ({ keyword, context, cutoff }) => ({
-      title: keyword,
-      url: 'https://dry-run.invalid/',
-      text: context,
-      date: cutoff,
-    }),
-  };
-}
+const dryRunWikipedia: Wikipedia = async ({ keyword, context, cutoff }) => {
+  return { title: keyword, url: 'https://dry-run.invalid/', text: context, date: cutoff };
+};

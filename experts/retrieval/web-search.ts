@@ -71,15 +71,13 @@ export const webSearchSchema = z
   .prefault({})
   .describe('search of the open web');
 
+type WebSearchOptions = z.output<typeof webSearchSchema>;
+
 /** A query of keywords, or a sentence as it stands. */
 export type WebQuestion = { readonly keywords: readonly string[] } | { readonly sentence: string };
 
-export interface WebSearch {
-  /** The settings that can change the results. */
-  readonly options: Readonly<Record<string, unknown>>;
-  /** @param request.cutoff the last day of a result @throws InputError without a key, ProviderError of the service */
-  search(request: { ask: WebQuestion; cutoff: string; askShared: AskShared }): Promise<Evidence[]>;
-}
+/** @param request.cutoff the last day of a result @throws ProviderError of the service */
+export type WebSearch = (request: { ask: WebQuestion; cutoff: string; askShared: AskShared }) => Promise<Evidence[]>;
 
 const resultSchema = z.object({
   title: z.string().catch(''),
@@ -92,24 +90,30 @@ const resultSchema = z.object({
 const responseSchema = z.object({ web: z.object({ results: z.array(resultSchema) }).nullish() });
 type Result = z.output<typeof resultSchema>;
 
-export function createWebSearch(settings: {
-  options: z.output<typeof webSearchSchema>;
-  context: FetchContext;
-}): WebSearch {
-  const { options, context } = settings;
-  const { baseURL, apiKeyEnv, timeoutMs, ...relevant } = options;
-  const { excludedFactChecks, excludedNews } = options;
+/** The settings that can change the results. */
+export function webSearchIdentity(options: WebSearchOptions): Readonly<Record<string, unknown>> {
+  const { apiKeyEnv: _, timeoutMs: __, ...relevant } = options;
+  return { ...relevant, ...settled };
+}
+
+/** @throws InputError without a key, before anything that would need results is paid for */
+export function createWebSearch({ options, context }: { options: WebSearchOptions; context: FetchContext }): WebSearch {
+  const { baseURL, apiKeyEnv, timeoutMs, excludedFactChecks, excludedNews } = options;
   // Encyclopedias, too: Wikipedia is queried separately.
   const excludedDomains = dealtFrom([excludedFactChecks, encyclopediaDomains, excludedNews]);
+  const secret = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env: context.env });
+  if (apiKeyEnv !== null && secret === null)
+    throw new InputError(
+      `web search needs a key in the environment variable ${apiKeyEnv}, which is not set; ` +
+        'set it (keys: https://brave.com/search/api/), or switch web search off (use.web: false)',
+    );
+  const keyAdvice =
+    apiKeyEnv === null
+      ? 'if it wants a key, put it into an environment variable and name that in retrieval.webSearch.apiKeyEnv'
+      : `check the key in the environment variable ${apiKeyEnv} and what its plan allows`;
 
-  const fetchResults = (parameters: Record<string, string>): Promise<Result[]> => {
-    const secret = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env: context.env });
-    if (apiKeyEnv !== null && secret === null)
-      throw new InputError(
-        `web search needs a key in the environment variable ${apiKeyEnv}, which is not set; ` +
-          'set it (keys: https://brave.com/search/api/), or switch web search off (use.web: false)',
-      );
-    return fetchJson({
+  const fetchResults = async (parameters: Record<string, string>): Promise<Result[]> => {
+    const { web } = await fetchJson({
       service: 'the web search',
       url: serviceUrl(baseURL, { path: '/web/search', query: parameters }),
       headers: { accept: 'application/json' },
@@ -117,47 +121,45 @@ export function createWebSearch(settings: {
       schema: responseSchema,
       timeoutMs,
       context,
-      keyAdvice: `check the key in the environment variable ${apiKeyEnv ?? '(apiKeyEnv is null)'} and what its plan allows`,
-    }).then(({ web }) => web?.results ?? []);
+      keyAdvice,
+    });
+    return web?.results ?? [];
   };
 
-  return {
-    options: { baseURL, ...relevant, ...settled },
-    async search({ ask, cutoff, askShared }) {
-      const query =
-        'keywords' in ask
-          ? webQuery({ keywords: ask.keywords, composition: options.composition, excludedDomains })
-          : sentenceQuery({ sentence: ask.sentence, excludedDomains });
-      if (query === '') return [];
-      const parameters = {
-        q: query,
-        // More than are used: a query has no room for every exclusion, so some results are dropped.
-        count: String(MOST_RESULTS),
-        result_filter: 'web',
-        text_decorations: 'false',
-        // More than one passage per page, if the plan allows it.
-        extra_snippets: 'true',
-        ...(options.language !== null && { search_lang: options.language }),
-        freshness: `${EARLIEST_DATE}to${cutoff}`,
-      };
-      // The raw results are stored, so that other exclusions need no new request.
-      const { value: results } = await askShared(
-        {
-          detector: 'retrieval/web-search',
-          version: '1',
-          options: { baseURL },
-          input: parameters,
-          schema: z.array(resultSchema),
-        },
-        async () => ({ value: await fetchResults(parameters) }),
-      );
-      const usable = results.map(evidenceOf).filter((evidence) => {
-        if (evidence.text === '' || isInDomains(evidence.url, excludedDomains)) return false;
-        // Services apply their date filter loosely, so dates are checked again. A page without a date may be later.
-        return evidence.date !== null && evidence.date <= cutoff;
-      });
-      return usable.slice(0, options.maxResults);
-    },
+  return async ({ ask, cutoff, askShared }) => {
+    const query =
+      'keywords' in ask
+        ? webQuery({ keywords: ask.keywords, composition: options.composition, excludedDomains })
+        : sentenceQuery({ sentence: ask.sentence, excludedDomains });
+    if (query === '') return [];
+    const parameters = {
+      q: query,
+      // More than are used: a query has no room for every exclusion, so some results are dropped.
+      count: String(MOST_RESULTS),
+      result_filter: 'web',
+      text_decorations: 'false',
+      // More than one passage per page, if the plan allows it.
+      extra_snippets: 'true',
+      ...(options.language !== null && { search_lang: options.language }),
+      freshness: `${EARLIEST_DATE}to${cutoff}`,
+    };
+    // The raw results are stored, so that other exclusions need no new request.
+    const { value: results } = await askShared(
+      {
+        detector: 'retrieval/web-search',
+        version: '1',
+        options: { baseURL },
+        input: parameters,
+        schema: z.array(resultSchema),
+      },
+      async () => ({ value: await fetchResults(parameters) }),
+    );
+    const usable = results.map(evidenceOf).filter((evidence) => {
+      if (evidence.text === '' || isInDomains(evidence.url, excludedDomains)) return false;
+      // Services apply their date filter loosely, so dates are checked again. A page without a date may be later.
+      return evidence.date !== null && evidence.date <= cutoff;
+    });
+    return usable.slice(0, options.maxResults);
   };
 }
 

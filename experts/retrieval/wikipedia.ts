@@ -25,12 +25,13 @@ export const wikipediaSchema = z
 
 export type WikipediaOptions = z.output<typeof wikipediaSchema>;
 
-export interface Wikipedia {
-  /** The settings that can change the article. */
-  readonly options: Readonly<Record<string, unknown>>;
-  /** The beginning of the article about a keyword; null if none existed on the last day of evidence. */
-  lookUp(request: { keyword: string; context: string; cutoff: string; askShared: AskShared }): Promise<Evidence | null>;
-}
+/** The beginning of the article about a keyword; null if none existed on the last day of evidence. */
+export type Wikipedia = (request: {
+  keyword: string;
+  context: string;
+  cutoff: string;
+  askShared: AskShared;
+}) => Promise<Evidence | null>;
 
 const pageSchema = z.object({
   title: z.string(),
@@ -69,30 +70,32 @@ const SENSES = 5;
 /** No longer settings. They stay in the key, so that stored answers keep theirs. */
 const settled = { senses: SENSES, disambiguation: 'context', asOf: 'cutoff' };
 
+/** The settings that can change the article. */
+export function wikipediaIdentity(options: WikipediaOptions): Readonly<Record<string, unknown>> {
+  const { timeoutMs: _, userAgent: __, ...relevant } = options;
+  return { ...relevant, ...settled };
+}
+
 export function createWikipedia(settings: {
   options: WikipediaOptions;
   encoder: Encoder;
   context: FetchContext;
 }): Wikipedia {
   const { options, encoder } = settings;
-  const { timeoutMs: _, userAgent: __, ...relevant } = options;
-  return {
-    options: { ...relevant, ...settled },
-    async lookUp({ keyword, context, cutoff, askShared }) {
-      const ask = askerWith(askShared, settings);
-      const candidates = await beginningsOf(await senses(keyword, ask), { day: cutoff, ask });
-      if (candidates.length === 0) return null;
-      const index = await disambiguate({ entity: keyword, context, senses: candidates.map(senseText), encoder });
-      const { title, text, date } = candidates[index];
-      const sentences = splitSentences(text).slice(0, options.sentences);
-      if (sentences.length === 0) return null;
-      return {
-        title,
-        url: new URL(`/wiki/${encodeURIComponent(title.replaceAll(' ', '_'))}`, options.baseURL).href,
-        text: sentences.map((sentence) => sentence.text).join(' '),
-        date,
-      };
-    },
+  return async ({ keyword, context, cutoff, askShared }) => {
+    const ask = askerWith(askShared, settings);
+    const candidates = await beginningsOf(await senses(keyword, ask), { day: cutoff, ask });
+    if (candidates.length === 0) return null;
+    const index = await disambiguate({ entity: keyword, context, senses: candidates.map(senseText), encoder });
+    const { title, text, date } = candidates[index];
+    const sentences = splitSentences(text).slice(0, options.sentences);
+    if (sentences.length === 0) return null;
+    return {
+      title,
+      url: new URL(`/wiki/${encodeURIComponent(title.replaceAll(' ', '_'))}`, options.baseURL).href,
+      text: sentences.map((sentence) => sentence.text).join(' '),
+      date,
+    };
   };
 }
 

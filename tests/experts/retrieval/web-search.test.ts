@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { AskShared } from '../../../experts/asking/shared-questions.ts';
+import { endsAllCalls } from '../../../experts/llm/failures.ts';
 import { retrySchema } from '../../../experts/llm/sending/retry.ts';
 import { createWebSearch, webSearchSchema } from '../../../experts/retrieval/web-search.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
@@ -20,8 +21,7 @@ async function setUp(answer: Parameters<typeof startService>[0], more: object = 
   const service = await startService(answer);
   const options = webSearchSchema.parse({ baseURL: `${service.origin}/res/v1/`, ...more });
   const search = createWebSearch({ options, context: { ...context, env: { BRAVE_API_KEY: KEY } } });
-  const find = (cutoff = '2018-02-28') =>
-    search.search({ ask: { keywords: ['Foxx', 'Holmes'] }, cutoff, askShared: askAnew });
+  const find = (cutoff = '2018-02-28') => search({ ask: { keywords: ['Foxx', 'Holmes'] }, cutoff, askShared: askAnew });
   return { service, search, find };
 }
 
@@ -127,6 +127,24 @@ describe('web search', () => {
     await expect(odd.find()).rejects.toThrow(ProviderError);
   });
 
+  it.each([
+    [{ status: 401 }, 'ends all'],
+    [{ status: 402 }, 'ends all'],
+    [{ status: 403 }, 'ends all'],
+    [{ status: 404 }, 'ends all'],
+    [{ status: 429, headers: { 'retry-after': '86400' } }, 'ends all'],
+    [{ status: 429, body: 'your limit of requests per day is reached' }, 'ends all'],
+    [{ status: 400 }, 'fails alone'],
+    [{ status: 429 }, 'fails alone'],
+    [{ status: 500 }, 'fails alone'],
+    [{ web: { results: 'none' } }, 'fails alone'],
+  ])('a search that fails with %j %s', async (answer, kind) => {
+    const { find } = await setUp(() => answer);
+    const error = await find().catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(endsAllCalls(error)).toBe(kind === 'ends all');
+  });
+
   it('masks a key that the service quotes, in results and errors', async () => {
     const quoting = await setUp(() =>
       webResults({ url: `https://a.example/${KEY}`, description: `sent by ${KEY}`, page_age: '2018-01-01' }),
@@ -137,7 +155,7 @@ describe('web search', () => {
       kept.push(value);
       return { value, usage: { requests: 0, inputTokens: 0, outputTokens: 0 } };
     };
-    const found = await quoting.search.search({ ask: { sentence: 'x' }, cutoff: '2018-02-28', askShared });
+    const found = await quoting.search({ ask: { sentence: 'x' }, cutoff: '2018-02-28', askShared });
     expect(found[0].text).toBe('sent by [value of BRAVE_API_KEY]');
     expect(JSON.stringify([found, kept])).not.toContain(KEY);
     for (const answer of [
@@ -168,12 +186,11 @@ describe('web search', () => {
   it('says which variable to set when there is no key', async () => {
     const service = await startService(() => webResults());
     const options = webSearchSchema.parse({ baseURL: service.origin });
-    const search = createWebSearch({ options, context: { ...context, env: {} } });
-    const found = search.search({ ask: { sentence: 'x' }, cutoff: '2018-02-28', askShared: askAnew });
-    await expect(found).rejects.toThrow(InputError);
-    await expect(found).rejects.toThrow('BRAVE_API_KEY, which is not set');
+    const withoutKey = () => createWebSearch({ options, context: { ...context, env: {} } });
+    expect(withoutKey).toThrow(InputError);
+    expect(withoutKey).toThrow('BRAVE_API_KEY, which is not set');
     const open = createWebSearch({ options: { ...options, apiKeyEnv: null }, context: { ...context, env: {} } });
-    await open.search({ ask: { sentence: 'x "y"' }, cutoff: '2018-02-28', askShared: askAnew });
+    await open({ ask: { sentence: 'x "y"' }, cutoff: '2018-02-28', askShared: askAnew });
     expect(service.requests[0].headers).not.toHaveProperty('x-subscription-token');
     expect(service.requests[0].query.q).toMatch(/^x y -site:/);
   });

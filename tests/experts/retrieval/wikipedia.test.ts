@@ -40,7 +40,7 @@ async function setUp(more: object = {}, answer: Parameters<typeof startService>[
     },
   });
   const lookUp = (context: string, cutoff = '2018-02-28', keyword = 'Apple') =>
-    wikipedia.lookUp({ keyword, context, cutoff, askShared: askAnew });
+    wikipedia({ keyword, context, cutoff, askShared: askAnew });
   return { service, lookUp };
 }
 

@@ -176,6 +176,15 @@ const linguists = ['sentence', 'word', 'grammar', 'emotion', 'information qualit
 const verified = ['verify Jamie Foxx marries Katie Holmes.', 'verify The wedding is in Paris.'];
 const round = ['pro', 'con', 'judge'];
 
+it('misses the key of the web search before anything is paid for, and only where it searches', async () => {
+  const webSearch = { apiKeyEnv: 'EARSHOT_NO_SUCH_KEY' };
+  await expect(setUp({ decisions: [], retrieval: { webSearch } })).rejects.toThrow(
+    'web search needs a key in the environment variable EARSHOT_NO_SUCH_KEY, which is not set',
+  );
+  const { detector } = await setUp({ decisions: ['fake'], retrieval: { webSearch }, options: { use: { web: false } } });
+  expect(await detector.judge(prefixOf(article(), 1))).toMatchObject({ label: 'fake' });
+});
+
 describe('a judgement', () => {
   it('asks the analysts at the same time, verifies each claim, and debates until the judge decides', async () => {
     const together = allAtOnce(7);
