@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { loadDetectorFile } from '../../../experiments/config/detector-file.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { startServer, stopServer } from '../../experts/llm/service.ts';
+import { startService } from '../../experts/retrieval/fake-service.ts';
 import type { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts';
 import { inTurn, lastMessage, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
@@ -90,6 +91,23 @@ describe('annotate with language models', () => {
     expect(stopped.errors).toMatch(/a run waits 0\.1 s at most/);
     server.rule = inTurn([wait, 'Yes']);
     expect((await earshot([...judge, '--max-wait', '1'], { cwd })).code).toBe(0);
+  });
+
+  it('ends a run whose web search asks for a longer wait than --max-wait, before it pays for more', async () => {
+    const { server, cwd } = await setUp();
+    const search = await startService(() => ({ status: 429, headers: { 'retry-after': '0.2' } }));
+    const detector = {
+      name: 'zofia',
+      models: { judge: { baseURL: server.baseURL, model: 'tiny' } },
+      use: { wikipedia: false, linguist: false, expert: false, claims: false },
+      retrieval: { webSearch: { baseURL: search.origin, apiKeyEnv: null } },
+    };
+    writeFileSync(join(cwd, 'prompt.yaml'), JSON.stringify({ detector, task: 'news', retry: { maxAttempts: 2 } }));
+    const stopped = await earshot([...judge, '--concurrency', '1', '--max-wait', '0.1'], { cwd });
+    expect(stopped.code).toBe(2);
+    expect(stopped.errors).toMatch(/the web search .* failed with status 429 .*\(20 of 20 prefixes remain/);
+    expect(search.requests).toHaveLength(1);
+    expect(server.requests).toHaveLength(0);
   });
 
   it('sends no more than the budget allows and goes on from there', async () => {
