@@ -11,6 +11,7 @@ const KINDS = {
   connection: { isRetryable: true, concerns: 'perhaps all' },
   server: { isRetryable: true, concerns: 'perhaps all' },
   malformed: { isRetryable: true, concerns: 'perhaps all' },
+  empty: { isRetryable: true, concerns: 'perhaps all' },
   'no-completion': { isRetryable: true, concerns: 'perhaps all' },
   'bad-request': { isRetryable: false, concerns: 'perhaps all' },
   forbidden: { isRetryable: false, concerns: 'perhaps all' },

@@ -63,6 +63,8 @@ const messages: Readonly<Record<Exclude<CallFailureKind, 'context-length'>, (fac
   'no-answer': ({ where, detail }) => `${where}: ${detail}`,
   malformed: ({ where, tried, detail }) =>
     `${where} gave no usable answer ${tried}: ${detail}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
+  empty: ({ where, tried, detail }) =>
+    `${where} said nothing ${tried}: ${detail}; check that it is a model for chats, or use another one`,
   'no-completion': ({ where, tried, detail }) =>
     `${where} gave no completion ${tried}: ${detail}; if that tells of a text that it does not take, use an endpoint that ` +
     'accepts such posts; else check that baseURL is right (it usually ends in /v1) and speaks chat completions',

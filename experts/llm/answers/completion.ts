@@ -184,7 +184,7 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
         'filtered',
         "the endpoint's content filter withheld the answer; use an endpoint that accepts such posts",
       );
-    if (thinking === null) return failureOf('malformed', `the answer is empty (finish reason ${finishReason})`);
+    if (thinking === null) return failureOf('empty', `the answer is empty (finish reason ${finishReason})`);
   }
   const tokens = choice.logprobs?.content;
   if (!tokens?.length && needsLogprobs)
@@ -200,12 +200,12 @@ function reportedFailure(holder: unknown): CallFailure | null {
   const error = z.object({ error: z.unknown() }).safeParse(holder).data?.error ?? null;
   if (error === null) return null;
   const parsed = errorSchema.safeParse(error);
-  if (!parsed.success) return failureOf('malformed', `the response holds an error: ${excerpt(JSON.stringify(error))}`);
+  if (!parsed.success) return failureOf('server', `the response holds an error: ${excerpt(JSON.stringify(error))}`);
   const { message, code } = parsed.data;
   const status = Number(code ?? Number.NaN);
   return status >= 400
     ? failureOfStatus({ status, message, code: null, headers: null })
-    : failureOf('malformed', `the response holds an error: ${message}`);
+    : failureOf('server', `the response holds an error: ${message}`);
 }
 
 interface ReadMessage {

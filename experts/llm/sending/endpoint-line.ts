@@ -75,7 +75,8 @@ export class EndpointLine {
     { isFinal, attempts, message }: { isFinal: boolean; attempts: number; message: string },
   ): void {
     this.hasFailed = true;
-    const weight = isFinal === (failure.kind === 'malformed') ? 0 : weightOf(failure, attempts);
+    const isUnreadable = failure.kind === 'malformed' || failure.kind === 'empty';
+    const weight = isFinal === isUnreadable ? 0 : weightOf(failure, attempts);
     if (this.answers > 0 || this.unusable !== null || weight === 0) return;
     // Numbers and quoted texts differ between failures of one kind.
     const kind = `${failure.kind} ${failure.status} ${failure.message.replace(/"[^"]*"|\d+/g, '#').slice(0, 200)}`;

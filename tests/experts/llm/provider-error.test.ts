@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { callFailureOf, failureOfStatus } from '../../../experts/llm/call-failure.ts';
 import { ContextLengthError, EndpointUnusableError, QuotaSpentError } from '../../../experts/llm/failures.ts';
 import { providerErrorOf } from '../../../experts/llm/provider-error.ts';
-import { endpointAt } from './service.ts';
+import { ask, endpointAt, quickService, startServer } from './service.ts';
 
 const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
 
@@ -124,6 +124,16 @@ describe('what services say in their own words', () => {
     const error = providerErrorOf({ failure, endpoint, env: {}, attempts: 1, maxWaitMs: 60_000 });
     expect(error).toBeInstanceOf(EndpointUnusableError);
     expect(error.message).toMatch(new RegExp(`${code} ${message}.*NODE_EXTRA_CA_CERTS.*http://`));
+  });
+
+  it.each([
+    [{ choices: [{ message: { content: '' }, finish_reason: 'stop' }] }, /said nothing .*the answer is empty/],
+    [{ error: 'model is loading' }, /failed .*model is loading; run again later/],
+  ])('is no wrong address: %j', async (body, message) => {
+    const server = await startServer(() => ({ body: JSON.stringify(body) }));
+    const asked = quickService({ retry: { maxAttempts: 1 } }).chat(ask(endpointAt(server)));
+    await expect(asked).rejects.toThrow(message);
+    await expect(asked).rejects.not.toThrow(/baseURL/);
   });
 
   it('is perhaps the fault of a proxy', async () => {

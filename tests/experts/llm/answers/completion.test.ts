@@ -105,7 +105,7 @@ describe('a response without an answer', () => {
       'server',
       503,
     ],
-    ['as a text', { error: 'overloaded' }, 'malformed', null],
+    ['as a text', { error: 'overloaded' }, 'server', null],
   ])('tells its failure %s', (_name, body, kind, status) => {
     const failure = failureIn(body);
     expect(failure).toMatchObject({ kind, status });
@@ -221,17 +221,12 @@ describe('bodies', () => {
   it.each([
     ['no choice with index 0', { choices: [other] }, 'malformed', /of the 1 choices of the response none has index 0/],
     ['two of them', { choices: [choice, { ...other, index: 0 }] }, 'malformed', /several have index 0/],
-    ['an error beside the choices', { choices: [choice], error: { message: 'half' } }, 'malformed', /an error: half/],
+    ['an error beside the choices', { choices: [choice], error: { message: 'half' } }, 'server', /an error: half/],
     ['an error with a status', { choices: [choice], error: { message: 'slow', code: 429 } }, 'rate-limit', /slow/],
-    ['an error without a message', { choices: [choice], error: { type: 'x' } }, 'malformed', /an error: "{/],
-    ['an error that says nothing', { choices: [choice], error: '' }, 'malformed', /holds an error/],
-    ['an error in the choice', { choices: [{ ...choice, error: { message: 'half' } }] }, 'malformed', /half/],
-    [
-      'an error in the message',
-      { choices: [{ ...choice, message: { ...message, error: 'half' } }] },
-      'malformed',
-      /half/,
-    ],
+    ['an error without a message', { choices: [choice], error: { type: 'x' } }, 'server', /an error: "{/],
+    ['an error that says nothing', { choices: [choice], error: '' }, 'server', /holds an error/],
+    ['an error in the choice', { choices: [{ ...choice, error: { message: 'half' } }] }, 'server', /half/],
+    ['an error in the message', { choices: [{ ...choice, message: { ...message, error: 'half' } }] }, 'server', /half/],
     [
       'an older completion',
       { choices: [{ index: 0, text: 'Yes', finish_reason: 'stop' }] },
