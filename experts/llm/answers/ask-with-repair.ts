@@ -61,9 +61,14 @@ function unreadable<T>(
 ): MalformedAnswerError {
   const { name, model } = request.endpoint;
   const text = answers.at(-1)?.text ?? '';
+  // A problem with JSON has a line for each field, for the model.
+  const reason = problem
+    .trim()
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/[^.]$/, '$&.');
   return new MalformedAnswerError(
     `endpoint ${name} (model ${model}) answered ${answers.length === 1 ? '' : 'twice '}with something other than ${expected}: ` +
-      `${problem} The answer began: ${JSON.stringify(text.slice(0, 200))}. ` +
+      `${reason} The answer began: ${JSON.stringify(text.slice(0, 200))}. ` +
       'A larger model or a larger maxTokens may help',
     { answers },
   );

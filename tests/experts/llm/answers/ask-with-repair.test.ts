@@ -120,4 +120,9 @@ describe('chatJson', () => {
     });
     expect(server.requests).toHaveLength(2);
   });
+
+  it('tells the user on one line what the model is told on several', async () => {
+    const { request } = await setUp(['{}', '{"label": "false"}']);
+    await expect(chatJson(request)).rejects.toThrow(/received undefined → at score\. The answer began: "/);
+  });
 });
