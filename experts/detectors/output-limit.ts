@@ -29,9 +29,10 @@ export function limitedOutput({ service, most }: { service: ChatService; most: n
     const ask = async () => {
       const { left } = allowance;
       if (left <= 0)
-        throw new MalformedAnswerError(`the ${most} output tokens of the judgement were written before its end`, {
-          answers: [],
-        });
+        throw new MalformedAnswerError(
+          `the ${most} output tokens of the judgement were written before its end; raise maxOutputTokens`,
+          { answers: [] },
+        );
       const limit = request.maxTokens ?? request.endpoint.maxTokens ?? left;
       const answer = await service.chat({ ...request, maxTokens: Math.min(limit, left) });
       allowance.left -= answer.usage.outputTokens;

@@ -71,7 +71,7 @@ function verifiedClaim({ role, claim, verified }: { role: string; claim: string;
 /** Eq. 8 */
 function extraction(settings: AnalystSettings, { claim, askShared }: AnalystInput) {
   // A dry run pretends about as many claims as the paper counts (3.24), similar enough to the evidence to be verified.
-  const excerpt = claim.text.slice(0, 200);
+  const excerpt = claim.text.slice(0, 200) || '(an empty claim)';
   return askAnalyst(settings, {
     part: 'claim-extraction',
     role: 'extractor',

@@ -29,6 +29,8 @@ it('ends a judgement that has nothing left to write, as one that cannot be read'
   const { server, detector } = await debate(120);
   const failure = await detector.judge(prefix(1)).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(MalformedAnswerError);
-  expect(String(failure)).toContain('the 120 output tokens of the judgement were written before its end');
+  expect(String(failure)).toContain(
+    'the 120 output tokens of the judgement were written before its end; raise maxOutputTokens',
+  );
   expect(server.requests).toHaveLength(4);
 });
