@@ -25,16 +25,13 @@ export async function openJudge(path: string): Promise<Judge> {
     const { loadDetectorFile } = await import('../config/detector-file.ts');
     return judgeByModels(await loadDetectorFile(path));
   }
-  const detector = await savedDetector(path);
-  return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: taskOfDetector(detector) });
-}
-
-/** @throws InputError if there is none */
-async function savedDetector(path: string): Promise<LocalDetector> {
-  if (existsSync(path)) return LocalDetector.load({ path });
-  throw new InputError(
-    `there is no detector ${path}; give a detector file (.yaml), or the policy/detector.json of a run`,
-  );
+  if (!existsSync(path))
+    throw new InputError(
+      `there is no detector ${path}; give a detector file (.yaml), or the policy/detector.json of a run`,
+    );
+  const detector = await LocalDetector.load({ path });
+  const { task, labels } = detector.model;
+  return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: { name: task, labels } });
 }
 
 /** The detector of an experiment. @throws InputError if it decides another task */
@@ -81,8 +78,4 @@ export function judgeBy(
       return { detector, result, usage: [], estimates: null };
     },
   };
-}
-
-function taskOfDetector({ model: { task, labels } }: LocalDetector): Pick<Task, 'name' | 'labels'> {
-  return { name: task, labels };
 }

@@ -8,7 +8,7 @@ import { askVerdict, lastLineAsked, readVerdict, verdictInWords, verdictRequest 
 import { type ChatAnswer, type ChatRequest, whyIncomplete } from '../llm/chat.ts';
 import { answerRelevantOptions, type Endpoint } from '../llm/endpoint.ts';
 import { quotedPosts } from '../llm/prompt-text.ts';
-import { combinedCategories, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
+import { combinedAnswers, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import type { DetectorSettings } from './detector-settings.ts';
 import { withDrawnComments } from './drawn-comments.ts';
 import { checkSamples, endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
@@ -95,12 +95,7 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
         answerTo({ content: contentOf(question, prefix), words: question.words, endpoint, options, session }),
       ),
     );
-    const categories = answers.map(({ label, probabilities }, index) => ({
-      category: questions[index].category ?? '',
-      applies: label === 'yes',
-      probability: probabilities?.yes ?? null,
-    }));
-    const { label, probabilities } = task.labels ? answers[0] : combinedCategories(task, categories);
+    const { label, probabilities } = combinedAnswers(task, answers);
     const explanation = answers.map(({ reason }) => reason).join('\n');
     const transcript = answers.flatMap((answer, index) =>
       transcriptOf(answer, { role: questions[index].category ?? 'judge', endpoint }),

@@ -84,9 +84,14 @@ export function createWikipedia(settings: {
   const { options, encoder } = settings;
   return async ({ keyword, context, cutoff, askShared }) => {
     const ask = askerWith(askShared, settings);
-    const candidates = await beginningsOf(await senses(keyword, ask), { day: cutoff, ask });
+    const pages = await senses(keyword, ask);
+    // The senses as they were on the day, so that none is chosen for later text.
+    const beginnings = await Promise.all(pages.map(({ title }) => beginningOn(title, { day: cutoff, ask })));
+    const candidates = beginnings.flatMap((sense) => sense ?? []);
     if (candidates.length === 0) return null;
-    const index = await disambiguate({ entity: keyword, context, senses: candidates.map(senseText), encoder });
+    // Usually an article's first sentence names its subject and says what it is.
+    const described = candidates.map(({ title, text }) => splitSentences(text)[0]?.text ?? title);
+    const index = await disambiguate({ entity: keyword, context, senses: described, encoder });
     const { title, text, date } = candidates[index];
     const sentences = splitSentences(text).slice(0, options.sentences);
     if (sentences.length === 0) return null;
@@ -136,15 +141,6 @@ async function senses(keyword: string, ask: AskWikipedia): Promise<WikipediaPage
     .sort((one, other) => one.index - other.index);
 }
 
-/** The senses as they were on the day, so that none is chosen for later text. */
-async function beginningsOf(
-  pages: readonly WikipediaPage[],
-  when: { day: string; ask: AskWikipedia },
-): Promise<Sense[]> {
-  const senses = await Promise.all(pages.map(({ title }) => beginningOn(title, when)));
-  return senses.flatMap((sense) => sense ?? []);
-}
-
 /** The article at the end of a day; null if it did not exist, or its revision is hidden. */
 async function beginningOn(title: string, { day, ask }: { day: string; ask: AskWikipedia }): Promise<Sense | null> {
   const latest = { rvlimit: '1', rvdir: 'older', rvstart: `${day}T23:59:59Z`, rvprop: 'ids|timestamp' };
@@ -158,11 +154,6 @@ async function beginningOn(title: string, { day, ask }: { day: string; ask: AskW
   );
   if (!('parse' in page)) return null;
   return { title, text: htmlParagraphs(page.parse.text).join('\n'), date: revision.timestamp.slice(0, 10) };
-}
-
-/** The description of a sense: usually its first sentence names it and says what it is. */
-function senseText({ title, text }: Sense): string {
-  return splitSentences(text)[0]?.text ?? title;
 }
 
 /**

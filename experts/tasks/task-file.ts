@@ -155,18 +155,28 @@ export async function loadTaskFile(nameOrPath: string): Promise<z.output<typeof 
   return checked(judgingTaskSchema, parseYaml(text, `the task ${nameOrPath} is`), `the task ${nameOrPath} is wrong`);
 }
 
-/** Combines answers about each category to one judgement; it has probabilities if all answers have. */
-export function combinedCategories(
-  task: JudgingTask,
-  answers: readonly { readonly category: string; readonly applies: boolean; readonly probability: number | null }[],
-): { label: string; probabilities: Record<string, number> | null } {
-  const applying = answers.filter(({ applies }) => applies).map(({ category }) => category);
-  const probabilities = new Map(
-    answers.flatMap(({ category, probability }) => (probability === null ? [] : [[category, probability]])),
+/** The answer to one question of a task: a label, or yes or no for a category. */
+interface Answer {
+  readonly label: string;
+  readonly probabilities: Readonly<Record<string, number>> | null;
+}
+
+/**
+ * Combines the answers to a task's questions: one for a task of labels, otherwise one per category. The combination has
+ * probabilities if all answers have.
+ */
+export function combinedAnswers(task: JudgingTask, answers: readonly Answer[]): Answer {
+  if (task.labels) return answers[0];
+  const names = categoryNames(task);
+  const shares = new Map(
+    answers.flatMap(({ probabilities }, index) => (probabilities === null ? [] : [[names[index], probabilities.yes]])),
   );
   return {
-    label: categoryCombination(task, applying),
-    probabilities: probabilities.size < answers.length ? null : categoryProbabilities(task, probabilities),
+    label: categoryCombination(
+      task,
+      names.filter((_, index) => answers[index].label === 'yes'),
+    ),
+    probabilities: shares.size < answers.length ? null : categoryProbabilities(task, shares),
   };
 }
 

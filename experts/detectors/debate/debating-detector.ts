@@ -1,8 +1,7 @@
-import type { Prefix } from '../../../src/data/thread.ts';
-import type { Detector, Judgement, TranscriptEntry } from '../../detector.ts';
+import type { Detector, TranscriptEntry } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { quotedPosts } from '../../llm/prompt-text.ts';
-import { combinedCategories, type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
+import { combinedAnswers, type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { countsIn, inSession, type JudgementSession } from '../session.ts';
 import { type DebateQuestion, type DebateVerdict, debateQuestions, sidesInWords } from './debate-question.ts';
 
@@ -40,41 +39,26 @@ export function debatingDetector(settings: {
     labels: judgementLabels(task),
     judge: (prefix, context) =>
       inSession({ service, context }, async (session) => {
-        const about = caseOf({ task, prefix });
+        const posts = quotedPosts('Posts', prefix.posts);
+        const about = `This is about the following ${task.subject}. Judge it by its text and its links.\n${posts}`;
         const outcomes = await Promise.all(
           questions.map((question) => debate({ question, session, about, wording: sidesInWords(question) })),
         );
-        if (task.labels) {
-          const { verdict, explanation, shares = null, transcript } = outcomes[0];
-          return { label: verdict, probabilities: shares, explanation, transcript, ...countsIn(session) };
-        }
-        return { ...combineVerdicts({ task, questions, outcomes }), ...countsIn(session) };
+        const answers = outcomes.map(({ verdict, shares = null }) => ({ label: verdict, probabilities: shares }));
+        const { label, probabilities } = combinedAnswers(task, answers);
+        const [{ explanation, transcript }] = task.labels ? outcomes : [withCategories(questions, outcomes)];
+        return { label, probabilities, explanation, transcript, ...countsIn(session) };
       }),
   };
 }
 
-function caseOf({ task, prefix }: { task: JudgingTask; prefix: Prefix }): string {
-  return `This is about the following ${task.subject}. Judge it by its text and its links.
-${quotedPosts('Posts', prefix.posts)}`;
-}
-
-/** Combines the verdicts on the categories. */
-function combineVerdicts(options: {
-  task: JudgingTask;
-  questions: readonly DebateQuestion[];
-  outcomes: readonly DebateOutcome[];
-}): Omit<Judgement, 'usage' | 'unreadableParts'> {
-  const { task, questions, outcomes } = options;
+/** The debates on the categories as one, under the names of the categories. */
+function withCategories(
+  questions: readonly DebateQuestion[],
+  outcomes: readonly DebateOutcome[],
+): Pick<DebateOutcome, 'explanation' | 'transcript'> {
   const named = outcomes.map((outcome, index) => ({ ...outcome, category: questions[index].category ?? '' }));
   return {
-    ...combinedCategories(
-      task,
-      named.map(({ category, verdict, shares }) => ({
-        category,
-        applies: verdict === 'yes',
-        probability: shares?.yes ?? null,
-      })),
-    ),
     explanation: named.map(({ category, explanation }) => `${category}: ${explanation}`).join('\n'),
     transcript: named.flatMap(({ category, transcript }) =>
       transcript.map((entry) => ({ ...entry, round: `${category}: ${entry.round}` })),

@@ -201,55 +201,38 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
   return decided(await decision({ role: 'judge', content, transcript }, debate));
 }
 
-/** P and N. Without stance separation, comments are dealt out at random. */
-async function sidesOf(
-  { claim, comments, threadId }: { claim: Comment; comments: readonly Comment[]; threadId: string },
-  { options, endpointFor, scoreOf, session }: S2madDebate,
-): Promise<CommentSides & { entries: TranscriptEntry[] }> {
-  const { topComments, stanceSeparation, seed } = options;
-  if (!stanceSeparation) return { ...dealtOut({ comments, claim: claim.text, topComments, seed }), entries: [] };
-  const scored = await Promise.all(
-    comments.map((comment) => scoreOf({ claim: claim.text, comment, threadId, session })),
-  );
-  const scores = scored.map((each) => each?.value.score ?? null);
-  const lines = comments.map(({ index }) => `${index + 1}: ${scores[index - 1] ?? 'unreadable'}`);
-  const usages = scored.flatMap((each) => each?.usage ?? []);
-  const scorer = { role: 'scorer', text: lines.join('\n'), endpoint: endpointFor('scorer'), usages };
-  return { ...separateStances({ comments, scored: scores, topComments }), entries: [sharedEntry(scorer)] };
-}
-
 /** The comments that each debater reads. */
 interface CommentSides {
   readonly support: readonly Comment[];
   readonly oppose: readonly Comment[];
+  readonly entries: readonly TranscriptEntry[];
 }
 
-/** P and N (Eq. 2). Comments with score 0 or without a score are on neither side. */
-function separateStances(options: {
-  comments: readonly Comment[];
-  scored: readonly (number | null)[];
-  topComments: number;
-}): CommentSides {
-  const { comments, scored, topComments } = options;
+/** P and N (Eq. 2). Without stance separation, up to 2k comments are drawn at random and dealt out in turn. */
+async function sidesOf(
+  { claim, comments, threadId }: { claim: Comment; comments: readonly Comment[]; threadId: string },
+  { options, endpointFor, scoreOf, session }: S2madDebate,
+): Promise<CommentSides> {
+  const { topComments, stanceSeparation, seed } = options;
+  if (!stanceSeparation) {
+    const drawn = drawnComments({ comments, claim: claim.text, most: 2 * topComments, seed });
+    const every = (parity: number) => inTimeOrder(drawn.filter((_, place) => place % 2 === parity));
+    return { support: every(0), oppose: every(1), entries: [] };
+  }
+  const scored = await Promise.all(
+    comments.map((comment) => scoreOf({ claim: claim.text, comment, threadId, session })),
+  );
+  const scores = scored.map((each) => each?.value.score ?? null);
+  // Comments with score 0 or without a score are on neither side.
   const top = (sign: 1 | -1) => {
-    const strength = (comment: Comment) => sign * (scored[comment.index - 1] ?? 0);
+    const strength = (comment: Comment) => sign * (scores[comment.index - 1] ?? 0);
     const onSide = comments.filter((comment) => strength(comment) > 0);
     return inTimeOrder(onSide.sort((one, other) => strength(other) - strength(one)).slice(0, topComments));
   };
-  return { support: top(1), oppose: top(-1) };
-}
-
-/** Draws up to 2k comments at random and deals them out in turn. */
-function dealtOut(options: {
-  comments: readonly Comment[];
-  claim: string;
-  topComments: number;
-  seed: number;
-}): CommentSides {
-  const { comments, claim, topComments, seed } = options;
-  const drawn = drawnComments({ comments, claim, most: 2 * topComments, seed });
-  const every = (parity: number) => inTimeOrder(drawn.filter((_, place) => place % 2 === parity));
-  return { support: every(0), oppose: every(1) };
+  const text = comments.map(({ index }) => `${index + 1}: ${scores[index - 1] ?? 'unreadable'}`).join('\n');
+  const usages = scored.flatMap((each) => each?.usage ?? []);
+  const scorer = sharedEntry({ role: 'scorer', text, endpoint: endpointFor('scorer'), usages });
+  return { support: top(1), oppose: top(-1), entries: [scorer] };
 }
 
 function inTimeOrder(comments: readonly Comment[]): Comment[] {

@@ -8,7 +8,7 @@ import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { dialogueOf, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { createRetrieval, type EvidenceServices } from '../../retrieval/retrieval.ts';
 import { judgementLabels } from '../../tasks/task-file.ts';
-import { askForSide, type DebateVerdict, type SaidVerdict } from '../debate/debate-question.ts';
+import { askForSide, type DebateVerdict } from '../debate/debate-question.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointsByRole, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts } from '../prompt-templates.ts';
@@ -26,7 +26,7 @@ import {
   wikipediaAsFound,
 } from './analysts.ts';
 import { claimVerification, webAsFound } from './claims.ts';
-import { bothSides, sidesOf, type ZofiaOptions, type ZofiaSide, type ZofiaSides, zofiaInputOf } from './options.ts';
+import { bothSides, sidesOf, type ZofiaOptions, type ZofiaSide, zofiaInputOf } from './options.ts';
 
 /*
  * ZoFia: entity-guided retrieval, then analysts who do not hear each other, then a debate (Algorithm 1).
@@ -142,7 +142,8 @@ async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): P
     quotedEvidence('The text', [claim.text]),
     ...(reactions.length > 0 ? [quotedPosts('Reactions to it so far', reactions)] : []),
   ].join('\n\n');
-  const pool = findings.length === 0 ? text : `${text}\n\nWhat the analysts found:\n${findingsInWords(findings)}`;
+  const found = findings.map((finding) => finding.inPrompt ?? dialogueOf([finding])).join('\n\n');
+  const pool = findings.length === 0 ? text : `${text}\n\nWhat the analysts found:\n${found}`;
 
   const { verdict, explanation, spoken } = await decide(analysts, { text, pool, session });
   return {
@@ -177,8 +178,18 @@ async function decide(
   { options, prompts, sides, endpointFor }: AnalystSettings,
   { text, pool, session }: { text: string; pool: string; session: JudgementSession },
 ): Promise<DebateVerdict & { readonly spoken: readonly TranscriptEntry[] }> {
+  /** Judge.Assess: for the name of a side, or `insufficient`. */
   const judge = (material: string, round: string) =>
-    assess({ prompts, round, material, sides, endpoint: endpointFor('judge'), session });
+    askForSide({
+      speaker: { role: 'judge', round, as: 'Decision' },
+      session,
+      endpoint: endpointFor('judge'),
+      content: prompts.render('judge', { material, sides: bothSides(sides) }),
+      question: { sides: [sides.real, sides.fake, { name: insufficient }] },
+      // The most expensive answer, so that a dry run does not promise less than the bill.
+      dryRunSide: 2,
+      dryRunReason: pretended,
+    });
   if (!options.use.debate) {
     const { entry, ...D } = await judge(pool, 'Decision');
     return { ...D, spoken: [entry] };
@@ -231,30 +242,4 @@ function createDebater(settings: {
   };
 }
 
-/** Judge.Assess: for the name of a side, or `insufficient`. */
-function assess(question: {
-  prompts: Prompts;
-  round: string;
-  material: string;
-  sides: ZofiaSides;
-  endpoint: Endpoint;
-  session: JudgementSession;
-}): Promise<SaidVerdict> {
-  const { prompts, round, material, sides, endpoint, session } = question;
-  return askForSide({
-    speaker: { role: 'judge', round, as: 'Decision' },
-    session,
-    endpoint,
-    content: prompts.render('judge', { material, sides: bothSides(sides) }),
-    question: { sides: [sides.real, sides.fake, { name: insufficient }] },
-    // The most expensive answer, so that a dry run does not promise less than the bill.
-    dryRunSide: 2,
-    dryRunReason: pretended,
-  });
-}
-
 const nothing: Analysis = { material: [], findings: [] };
-
-function findingsInWords(findings: readonly Finding[]): string {
-  return findings.map((finding) => finding.inPrompt ?? dialogueOf([finding])).join('\n\n');
-}
