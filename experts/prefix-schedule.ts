@@ -46,16 +46,15 @@ export function queriedLengths({ schedule, posts }: { schedule: PrefixSchedule; 
   return lengths;
 }
 
-/** When a detector is queried while a thread is read. */
-interface QueryPolicy {
-  /** Null for a query at the stop only. */
-  readonly schedule: PrefixSchedule | null;
-  /** Later posts are not judged: a longer prefix has the judgement of this many posts. */
-  readonly maxPosts: number;
-}
-
-/** The prefix lengths queried by a reader that stops after `stop` posts: the schedule's up to there, and the stop. */
-export function lengthsUntil(stop: number, { schedule, maxPosts }: QueryPolicy): number[] {
+/**
+ * The prefix lengths queried by a reader that stops after `stop` posts: the schedule's up to there, and the stop.
+ * @param when.schedule null for a query at the stop only
+ * @param when.maxPosts later posts are not judged: a longer prefix has the judgement of this many posts
+ */
+export function lengthsUntil(
+  stop: number,
+  { schedule, maxPosts }: { schedule: PrefixSchedule | null; maxPosts: number },
+): number[] {
   const posts = Math.min(stop, maxPosts);
   const lengths = schedule === null ? [] : queriedLengths({ schedule, posts });
   return lengths.at(-1) === posts ? lengths : [...lengths, posts];

@@ -40,13 +40,6 @@ const pageSchema = z.object({
 });
 type WikipediaPage = z.output<typeof pageSchema>;
 
-/** An article that a keyword may mean, with its beginning on the last day of evidence. */
-interface Sense {
-  readonly title: string;
-  readonly text: string;
-  readonly date: string;
-}
-
 /** Errors come with status 200. Without `error`, "search is down" would be stored for ever as "there is no article". */
 const searchSchema = z.object({
   error: z.never().optional(),
@@ -142,7 +135,7 @@ async function senses(keyword: string, ask: AskWikipedia): Promise<WikipediaPage
 }
 
 /** The article at the end of a day; null if it did not exist, or its revision is hidden. */
-async function beginningOn(title: string, { day, ask }: { day: string; ask: AskWikipedia }): Promise<Sense | null> {
+async function beginningOn(title: string, { day, ask }: { day: string; ask: AskWikipedia }) {
   const latest = { rvlimit: '1', rvdir: 'older', rvstart: `${day}T23:59:59Z`, rvprop: 'ids|timestamp' };
   const { query } = await ask({ action: 'query', prop: 'revisions', titles: title, ...latest }, revisionSchema);
   const revision = query.pages[0]?.revisions?.[0];

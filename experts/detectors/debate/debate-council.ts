@@ -58,14 +58,6 @@ type Votes = readonly (string | null)[];
 /** What each member answered in a round: a verdict, or an abstention. */
 type Ballot = readonly (SaidVerdict | MalformedAnswerError)[];
 
-interface Council {
-  readonly prompts: Prompts;
-  readonly members: readonly Endpoint[];
-  readonly chairperson: Endpoint;
-  readonly rounds: number;
-  readonly consensus: number;
-}
-
 export function createDebateCouncil({ options, task, service }: DetectorSettings<DebateCouncilOptions>): Detector {
   const prompts = loadPrompts({ detector: 'debate-council', path: options.prompts });
   const { models, endpoints, rounds, consensus } = options;
@@ -90,7 +82,12 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
   });
 }
 
-type Discussion = DebateSetting & Council & { readonly discussion: TranscriptEntry[] };
+interface Discussion extends DebateSetting, Pick<DebateCouncilOptions, 'rounds' | 'consensus'> {
+  readonly prompts: Prompts;
+  readonly members: readonly Endpoint[];
+  readonly chairperson: Endpoint;
+  readonly discussion: TranscriptEntry[];
+}
 
 const roundName = (round: number) => (round === 0 ? 'Initial votes' : `Round ${round}`);
 

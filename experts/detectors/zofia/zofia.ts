@@ -120,13 +120,10 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
   };
 }
 
-interface Judging {
-  readonly analysts: AnalystSettings;
-  readonly askPart: AskPart;
-  readonly session: JudgementSession;
-}
-
-async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): Promise<Judgement> {
+async function judge(
+  prefix: Prefix,
+  { analysts, askPart, session }: { analysts: AnalystSettings; askPart: AskPart; session: JudgementSession },
+): Promise<Judgement> {
   const [claim, ...reactions] = prefix.posts;
   const { insufficientLabel } = analysts.options;
   const askShared = sharedAsker({

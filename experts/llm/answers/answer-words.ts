@@ -18,14 +18,11 @@ const HYPHENS = /[\u2010-\u2013]/g;
 /** No answer is longer, and longer texts are not searched. */
 const LONGEST = 1000;
 
-export interface AnswerWord {
-  readonly label: string;
-  /** The word as written in the text, without characters of no width. */
-  readonly word: string;
-}
-
-/** The answer word of a text, apart from white space, pairs of marks, one full stop and case; otherwise null. */
-export function answerWord(text: string, words: AnswerWords): AnswerWord | null {
+/**
+ * The answer word of a text, apart from white space, pairs of marks, one full stop and case; otherwise null. `word` is as
+ * in the text, without characters of no width.
+ */
+export function answerWord(text: string, words: AnswerWords): { readonly label: string; readonly word: string } | null {
   if (text.length > LONGEST) return null;
   let word = text.replace(INVISIBLE, '').trim();
   let isStopped = false;

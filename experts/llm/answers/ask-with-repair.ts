@@ -86,18 +86,12 @@ export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'sh
   readonly shortestDryRunValue?: unknown;
 }
 
-export interface ChatJsonAnswer<T> {
-  readonly value: T;
-  /** The last answer was used. An earlier one needed a repair. */
-  readonly answers: readonly ChatAnswer[];
-}
-
 /**
  * Asks for JSON and reads it. An answer that is cut off, refused or does not fit the schema is sent back once, with the
  * problem.
  * @throws MalformedAnswerError if the second answer does not fit either
  */
-export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJsonAnswer<T>> {
+export function chatJson<T>(options: ChatJsonRequest<T>): ReturnType<typeof askWithRepair<T>> {
   const { service, schema, schemaName, dryRunValue, shortestDryRunValue = dryRunValue, messages, ...call } = options;
   const jsonSchema = toJsonSchema(schema);
   const last = messages[messages.length - 1];
