@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { AskOnce } from '../../asking/ask-once.ts';
-import { partAsker } from '../../asking/parts.ts';
-import { sharedAsker } from '../../asking/shared-questions.ts';
+import { partAsker, sharedAsker } from '../../asking/shared-questions.ts';
 import { chatJson } from '../../llm/answers/ask-with-repair.ts';
 import { askVerdict } from '../../llm/answers/verdict.ts';
 import type { ChatService } from '../../llm/chat.ts';

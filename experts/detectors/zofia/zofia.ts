@@ -1,6 +1,5 @@
 import type { Prefix } from '../../../src/data/thread.ts';
-import { type AskPart, partAsker } from '../../asking/parts.ts';
-import { sharedAsker } from '../../asking/shared-questions.ts';
+import { type AskPart, partAsker, sharedAsker } from '../../asking/shared-questions.ts';
 import type { Detector, Judgement, TranscriptEntry } from '../../detector.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';

@@ -1,4 +1,4 @@
-import { partAsker } from '../../../experts/asking/parts.ts';
+import { partAsker } from '../../../experts/asking/shared-questions.ts';
 import { type AskShared, sharedAsker } from '../../../experts/asking/shared-questions.ts';
 
 /** Keeps nothing. */

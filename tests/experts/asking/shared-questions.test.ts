@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { askOnceIn } from '../../../experts/asking/ask-once.ts';
-import { partAsker } from '../../../experts/asking/parts.ts';
+import { partAsker } from '../../../experts/asking/shared-questions.ts';
 import type { Judgement, Usage } from '../../../experts/detector.ts';
 import type { ChatAnswer } from '../../../experts/llm/chat.ts';
 import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
