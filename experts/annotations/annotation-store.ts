@@ -16,7 +16,7 @@ import {
 import { type AnnotationRequest, type AnnotationRow, annotationRowSchema, keyOf } from './annotation-row.ts';
 import { AnnotationDatabase } from './database.ts';
 import { type LeaseTable, leaseTable } from './lease-table.ts';
-import { type LedgerRow, LedgerTable } from './ledger-table.ts';
+import { type LedgerRow, type LedgerTable, ledgerTable } from './ledger-table.ts';
 import { type RequestChain, requestChain } from './request-chain.ts';
 import { type ResponseTable, responseTable } from './response-table.ts';
 import { type StoreOwner, storeOwner } from './store-owner.ts';
@@ -64,7 +64,7 @@ export class AnnotationStore {
     this.unreadable = unreadableTable(database);
     this.owner = path === ':memory:' ? null : storeOwner(database);
     this.leases = this.owner && leaseTable(database, this.owner);
-    this.ledgers = new LedgerTable(database, this.owner);
+    this.ledgers = ledgerTable(database, this.owner);
   }
 
   /**

@@ -25,105 +25,94 @@ export type LedgerRow = z.infer<typeof rowSchema>;
  * The ledgers of an annotation store, one per detector file or selector experiment. A killed process's reservations
  * count as spent, because its requests were on their way.
  */
-export class LedgerTable {
-  private readonly database: AnnotationDatabase;
-  private readonly owner: StoreOwner | null;
-  private readonly ownerId: string;
-  private releasedAtMs = Number.NEGATIVE_INFINITY;
-
-  constructor(database: AnnotationDatabase, owner: StoreOwner | null) {
-    this.database = database;
-    this.owner = owner;
-    this.ownerId = owner?.id ?? '';
-  }
+export function ledgerTable(database: AnnotationDatabase, owner: StoreOwner | null) {
+  const ownerId = owner?.id ?? '';
+  let releasedAtMs = Number.NEGATIVE_INFINITY;
 
   /** The ledger of this name. Its first request creates its row. */
-  named(name: string): Ledger {
-    const { path } = this.database;
+  function named(name: string): Ledger {
+    const { path } = database;
     return {
       place: path === ':memory:' ? null : `by ${name} with the store ${path}`,
       transact: (change) =>
-        this.database.transaction(() => {
-          this.owner?.renew();
-          this.settleExpiredReservations();
-          this.write(name, change(this.read(name)));
+        database.transaction(() => {
+          owner?.renew();
+          settleExpiredReservations();
+          write(name, change(read(name)));
         }),
     };
   }
 
   /** All ledgers, including the reservations of running processes. */
-  list(): LedgerRow[] {
+  function list(): LedgerRow[] {
     const sql = `SELECT name, requests, tokens + total(reserved_tokens) AS tokens, money + total(reserved_money) AS money, since
                  FROM ledger LEFT JOIN (SELECT ledger, tokens AS reserved_tokens, money AS reserved_money FROM reservation)
                  ON ledger = name GROUP BY name ORDER BY name`;
-    return this.database.read(sql, [], rowSchema);
+    return database.read(sql, [], rowSchema);
   }
 
   /** Reserves for a batch, which continues at the endpoint whether a process waits for it or not. */
-  reserveBatch({ name, batch, most }: { name: string; batch: string; most: CountedSpending }): void {
-    this.database.transaction(() => {
-      this.addSpent(name, { ...nothingSpent, requests: most.requests });
-      this.putReserved({ name, owner: batchOwner(batch), model: batch, reserved: most });
+  function reserveBatch({ name, batch, most }: { name: string; batch: string; most: CountedSpending }): void {
+    database.transaction(() => {
+      addSpent(name, { ...nothingSpent, requests: most.requests });
+      putReserved({ name, owner: batchOwner(batch), model: batch, reserved: most });
     });
   }
 
   /** Replaces a batch's reservation by its spending, once. */
-  settleBatch({ name, batch, took }: { name: string; batch: string; took: CountedSpending }): void {
-    this.database.transaction(() => {
+  function settleBatch({ name, batch, took }: { name: string; batch: string; took: CountedSpending }): void {
+    database.transaction(() => {
       const sql = 'DELETE FROM reservation WHERE ledger = ? AND owner = ?';
-      if (this.database.write(sql, name, batchOwner(batch)) > 0) this.addSpent(name, { ...took, requests: 0 });
+      if (database.write(sql, name, batchOwner(batch)) > 0) addSpent(name, { ...took, requests: 0 });
     });
   }
 
   /** Cancels the reservation and the requests of a batch that was not answered. */
-  releaseBatch({ name, batch }: { name: string; batch: string }): void {
-    this.database.transaction(() => {
+  function releaseBatch({ name, batch }: { name: string; batch: string }): void {
+    database.transaction(() => {
       const rows = 'FROM reservation WHERE ledger = ? AND owner = ?';
       const values = [name, batchOwner(batch)];
-      for (const { requests } of this.database.read(`SELECT requests, tokens, money ${rows}`, values, countedSchema))
-        this.addSpent(name, { ...nothingSpent, requests: -requests });
-      this.database.write(`DELETE ${rows}`, ...values);
+      for (const { requests } of database.read(`SELECT requests, tokens, money ${rows}`, values, countedSchema))
+        addSpent(name, { ...nothingSpent, requests: -requests });
+      database.write(`DELETE ${rows}`, ...values);
     });
   }
 
-  private read(name: string): LedgerState {
-    const { database } = this;
+  function read(name: string): LedgerState {
     const spent = database.read('SELECT requests, tokens, money FROM ledger WHERE name = ?', [name], countedSchema);
     const elsewhere = new Map<string, CountedSpending>();
     const sql = 'SELECT model, requests, tokens, money FROM reservation WHERE ledger = ? AND owner <> ?';
-    for (const { model, ...counts } of database.read(sql, [name, this.ownerId], reservedSchema))
+    for (const { model, ...counts } of database.read(sql, [name, ownerId], reservedSchema))
       elsewhere.set(model, addedSpending(elsewhere.get(model) ?? nothingSpent, counts));
     const rows = database.read('SELECT model, ratio FROM cost_ratio', [], ratioSchema);
     const ratios = new Map(rows.map(({ model, ratio }) => [model, ratio]));
     return { spent: spent[0] ?? nothingSpent, elsewhere, ratios };
   }
 
-  private write(name: string, { spent, reserved, ratios }: LedgerChange): void {
-    const { database, ownerId } = this;
-    this.addSpent(name, spent);
+  function write(name: string, { spent, reserved, ratios }: LedgerChange): void {
+    addSpent(name, spent);
     database.write('DELETE FROM reservation WHERE ledger = ? AND owner = ?', name, ownerId);
-    for (const [model, each] of reserved) this.putReserved({ name, owner: ownerId, model, reserved: each });
+    for (const [model, each] of reserved) putReserved({ name, owner: ownerId, model, reserved: each });
     const sql =
       'INSERT INTO cost_ratio VALUES (?1, ?2) ON CONFLICT (model) DO UPDATE SET ratio = max(ratio, ?2) WHERE ratio < ?2';
     for (const [model, ratio] of ratios) database.write(sql, model, ratio);
   }
 
-  private addSpent(name: string, { requests, tokens, money }: CountedSpending): void {
+  function addSpent(name: string, { requests, tokens, money }: CountedSpending): void {
     const sql = `INSERT INTO ledger VALUES (?1, ?2, ?3, ?4, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
                  ON CONFLICT (name) DO UPDATE SET requests = requests + ?2, tokens = tokens + ?3, money = money + ?4`;
-    this.database.write(sql, name, requests, tokens, money);
+    database.write(sql, name, requests, tokens, money);
   }
 
-  private putReserved(row: { name: string; owner: string; model: string; reserved: CountedSpending }): void {
+  function putReserved(row: { name: string; owner: string; model: string; reserved: CountedSpending }): void {
     const { requests, tokens, money } = row.reserved;
     const sql = 'INSERT OR REPLACE INTO reservation VALUES (?, ?, ?, ?, ?, ?)';
-    this.database.write(sql, row.name, row.owner, row.model, requests, tokens, money);
+    database.write(sql, row.name, row.owner, row.model, requests, tokens, money);
   }
 
-  private settleExpiredReservations(): void {
-    const { owner, database } = this;
-    if (owner === null || performance.now() - this.releasedAtMs < RELEASE_INTERVAL_MS) return;
-    this.releasedAtMs = performance.now();
+  function settleExpiredReservations(): void {
+    if (owner === null || performance.now() - releasedAtMs < RELEASE_INTERVAL_MS) return;
+    releasedAtMs = performance.now();
     owner.removeGoneOwners();
     const isNobodys = `owner NOT LIKE 'batch %' AND owner NOT IN (SELECT owner FROM lease_owner)`;
     database.write(
@@ -134,7 +123,11 @@ export class LedgerTable {
     );
     database.write(`DELETE FROM reservation WHERE ${isNobodys}`);
   }
+
+  return { named, list, reserveBatch, settleBatch, releaseBatch };
 }
+
+export type LedgerTable = ReturnType<typeof ledgerTable>;
 
 function batchOwner(batch: string): string {
   return `batch ${batch}`;

@@ -1,5 +1,4 @@
-import { partAsker } from '../../../experts/asking/shared-questions.ts';
-import { type AskShared, sharedAsker } from '../../../experts/asking/shared-questions.ts';
+import { type AskShared, partAsker, sharedAsker } from '../../../experts/asking/shared-questions.ts';
 
 /** Keeps nothing. */
 export const askAnew: AskShared = (question, ask) =>
