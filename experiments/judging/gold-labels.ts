@@ -18,37 +18,25 @@ export function scoredTask(task: JudgingTask): ScoredTask {
   const labels = judgementLabels(task);
   const builtIn = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
   const categories = task.categories?.map((category) => category.name) ?? null;
-  if (categories !== null)
-    return {
-      name,
-      labels,
-      categories,
-      goldLabel(thread) {
-        const present = categories.map((category) => isPresent(thread, category));
-        if (present.includes(null)) return null;
-        return categoryCombination(
-          task,
-          categories.filter((_, index) => present[index]),
-        );
-      },
-    };
+  const combination = (thread: Thread, names: readonly string[]): string | null => {
+    const present = names.map((category) => isPresent(thread, category));
+    if (present.includes(null)) return null;
+    return categoryCombination(
+      task,
+      names.filter((_, index) => present[index]),
+    );
+  };
   const labelIn = (thread: Thread): string | null => {
     const value = (builtIn && labelOf(builtIn, thread)) ?? thread.labels?.[name] ?? null;
-    return value === null ? null : String(value);
+    if (value === null) return null;
+    const label = String(value);
+    if (labels.includes(label)) return label;
+    throw new InputError(
+      `thread ${thread.id} has the label ${JSON.stringify(label)} for ${name}, but the task knows ${labels.join(', ')}; fix the data or the task file`,
+    );
   };
-  return {
-    name,
-    labels,
-    categories,
-    goldLabel(thread) {
-      const label = labelIn(thread);
-      if (label !== null && !labels.includes(label))
-        throw new InputError(
-          `thread ${thread.id} has the label ${JSON.stringify(label)} for ${name}, but the task knows ${labels.join(', ')}; fix the data or the task file`,
-        );
-      return label;
-    },
-  };
+  const goldLabel = (thread: Thread) => (categories === null ? labelIn(thread) : combination(thread, categories));
+  return { name, labels, categories, goldLabel };
 }
 
 export function scoredLabel({ name, labels }: Pick<Task, 'name' | 'labels'>): ScoredTask {

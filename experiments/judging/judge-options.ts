@@ -6,9 +6,7 @@ import type { Detector } from '../../experts/detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/cost/dry-run-chat-service.ts';
 import { type EndpointUsage, usageSummary } from '../../experts/llm/cost/usage.ts';
-import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { counted } from '../../src/counted.ts';
-import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 
@@ -24,19 +22,14 @@ export interface BatchMode {
  */
 export type JudgingMode = 'live' | 'dry-run' | BatchMode;
 
-export interface JudgeOptions {
-  readonly threads: readonly Thread[];
+export interface JudgeOptions
+  extends Readonly<
+    Pick<AnnotateOptions, 'threads' | 'schedule' | 'maxPosts' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable'>
+  > {
   readonly store: AnnotationStore;
   readonly mode?: JudgingMode;
   /** Limits that replace those of the detector file. */
   readonly budget?: Partial<BudgetLimits>;
-  readonly schedule?: PrefixSchedule;
-  readonly maxPosts?: number;
-  readonly concurrency?: number;
-  /** Asks again for answers that could not be read. */
-  readonly retryUnreadable?: boolean;
-  /** The share of unreadable answers that stops judging. */
-  readonly maxUnreadable?: number;
   /** Receives each judgement of a free detector, which is not stored. */
   readonly onJudgement?: ((row: AnnotationRow) => void) | undefined;
   /** Receives the counts of prefixes after each judgement. */

@@ -78,7 +78,7 @@ function joinParts(parts: readonly (Readonly<Record<string, unknown>> | null | u
   for (const [name, piece] of parts.flatMap((part) => Object.entries(part ?? {}))) {
     const before = whole[name];
     if (typeof before === 'string' && typeof piece === 'string') whole[name] = before + piece;
-    else if (Array.isArray(before) && Array.isArray(piece)) whole[name] = [...before, ...piece];
+    else if (Array.isArray(before) && Array.isArray(piece)) before.push(...piece);
     else whole[name] = piece ?? before;
   }
   return whole;
