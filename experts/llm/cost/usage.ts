@@ -1,3 +1,4 @@
+import { counted } from '../../../src/counted.ts';
 import type { ChatUsage } from '../chat.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type Charge, costOf } from './cost-of.ts';
@@ -88,14 +89,15 @@ export function usageSummary(rows: readonly EndpointUsage[]): string {
   return rows
     .map((row) => {
       const cached = row.cachedInputTokens > 0 ? ` (${row.cachedInputTokens} cached)` : '';
-      const estimated = row.estimatedAnswers > 0 ? `; tokens of ${row.estimatedAnswers} answers are estimates` : '';
+      const estimated =
+        row.estimatedAnswers > 0 ? `; tokens of ${counted(row.estimatedAnswers, 'answer')} are estimates` : '';
       const cost = row.cost > 0 ? `, cost ${row.cost.toFixed(4)}` : '';
       const others =
         row.otherAnswers > 0
-          ? `; ${row.otherAnswers} answers came from another model than asked for (${row.otherModels.join(', ')})`
+          ? `; ${counted(row.otherAnswers, 'answer')} came from another model than asked for (${row.otherModels.join(', ')})`
           : '';
       return (
-        `${row.endpoint} (${row.model}): ${row.answers} answers in ${row.requests} requests, ` +
+        `${row.endpoint} (${row.model}): ${counted(row.answers, 'answer')} in ${counted(row.requests, 'request')}, ` +
         `${row.inputTokens}${cached} tokens in, ${row.outputTokens} out${cost}${estimated}${others}`
       );
     })

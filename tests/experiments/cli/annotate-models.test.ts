@@ -244,7 +244,7 @@ describe('annotate with language models', () => {
       });
     const text = await judged();
     expect(text.code, text.errors).toBe(0);
-    expect(text.out).toMatch(/^Label: rumor\nCost: scripted \(tiny\): 1 answers in 1 requests, .* cost 0\.\d+\n$/);
+    expect(text.out).toMatch(/^Label: rumor\nCost: scripted \(tiny\): 1 answer in 1 request, .* cost 0\.\d+\n$/);
     expect(lastMessage(server.requests[0].body)).toContain('1. It is gone!\n');
     expect((await judged('--dry-run')).out).toMatch(/^scripted \(tiny\): 1 to 2 calls.*\nNothing was sent\.\n$/);
     const [first, again] = [await judged('--store', 's.sqlite', '--json'), await judged('--store', 's.sqlite')];
