@@ -82,15 +82,12 @@ Examples:
 /** Judges the text of standard input, and prints the label, the reason and what that took. */
 async function annotateText(options: AnnotateCommandOptions): Promise<void> {
   const { detector, dryRun = false, json, terminal } = options;
-  const [{ dryRunSummary }, { usageSummary }, { openJudge }, { judgeText }, { judgementOf }, { watched }] =
-    await Promise.all([
-      import('../../experts/llm/cost/dry-run-chat-service.ts'),
-      import('../../experts/llm/cost/usage.ts'),
-      import('../judging/judge.ts'),
-      import('../judging/judge-text.ts'),
-      import('./print-annotated.ts'),
-      import('./progress.ts'),
-    ]);
+  const { dryRunSummary } = await import('../../experts/llm/cost/dry-run-chat-service.ts');
+  const { usageSummary } = await import('../../experts/llm/cost/usage.ts');
+  const { openJudge } = await import('../judging/judge.ts');
+  const { judgeText } = await import('../judging/judge-text.ts');
+  const { judgementOf } = await import('./print-annotated.ts');
+  const { watched } = await import('./progress.ts');
   if (hasScreen(terminal)) terminal.stderr.write('earshot: reads the text from standard input; Ctrl-D ends it\n');
   const text = (await wholeText(terminal.stdin)).trim();
   if (text === '')
@@ -134,11 +131,9 @@ async function annotateText(options: AnnotateCommandOptions): Promise<void> {
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
   const { detector, store = 'annotations.sqlite', skipInvalid = false } = options;
   if (!isDetectorFile(detector)) refuseModelOptions(options);
-  const [{ annotateThreads }, { printAnnotated }, { watched }] = await Promise.all([
-    import('../judging/annotate-threads.ts'),
-    import('./print-annotated.ts'),
-    import('./progress.ts'),
-  ]);
+  const { annotateThreads } = await import('../judging/annotate-threads.ts');
+  const { printAnnotated } = await import('./print-annotated.ts');
+  const { watched } = await import('./progress.ts');
   let counts: AnnotateProgress | null = null;
   const annotated = await watched(threads, options.terminal, (context) =>
     annotateThreads({

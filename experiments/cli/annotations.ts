@@ -79,10 +79,8 @@ async function wrongRows(
   path: string,
   { filter, wrong: labelled, terminal }: { filter: AnnotationFilter; wrong: string; terminal: Terminal },
 ) {
-  const [{ wrongAnnotations }, { loadThreads }] = await Promise.all([
-    import('../judging/wrong-annotations.ts'),
-    import('../../src/data/thread-file.ts'),
-  ]);
+  const { wrongAnnotations } = await import('../judging/wrong-annotations.ts');
+  const { loadThreads } = await import('../../src/data/thread-file.ts');
   const threads = await loadThreads(labelled, {});
   const { wrong, compared } = await withStore(path, (store) => wrongAnnotations(store, { threads, filter }));
   if (compared === 0)

@@ -74,23 +74,13 @@ Examples:
 async function calibrate(folder: string, options: CalibrateOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, riskLevel: level, confidence, curve = false, json = false } = options;
   const { stdout, stderr } = terminal;
-  const [
-    { openPolicy },
-    { curveOf, curveOverSizes, keptByConfidence, guaranteeFor },
-    { scoreThreads },
-    { guaranteeInWords },
-    { guaranteeInBundle },
-    { goldName, taskOfLabel },
-    { watched },
-  ] = await Promise.all([
-    import('../stop-agent/policy/policy-folder.ts'),
-    import('../stop-agent/calibrate.ts'),
-    import('../stop-agent/scored-thread.ts'),
-    import('../../checkpoints/policy/guarantee.ts'),
-    import('../../checkpoints/policy/write-bundle.ts'),
-    import('../../src/data/task.ts'),
-    import('./progress.ts'),
-  ]);
+  const { openPolicy } = await import('../stop-agent/policy/policy-folder.ts');
+  const { curveOf, curveOverSizes, keptByConfidence, guaranteeFor } = await import('../stop-agent/calibrate.ts');
+  const { scoreThreads } = await import('../stop-agent/scored-thread.ts');
+  const { guaranteeInWords } = await import('../../checkpoints/policy/guarantee.ts');
+  const { guaranteeInBundle } = await import('../../checkpoints/policy/write-bundle.ts');
+  const { goldName, taskOfLabel } = await import('../../src/data/task.ts');
+  const { watched } = await import('./progress.ts');
   const { policy, loss, read } = await watched(folder, terminal, async (context) => {
     const policy = await openPolicy(folder);
     const loss = options.loss ?? (policy.definition.task.alerts === undefined ? 'disagreement' : 'withdrawn');
@@ -155,11 +145,9 @@ async function freshThreads(
   },
 ): Promise<Thread[]> {
   const { threads: path, loss, skipInvalid, quiet = null, onNote } = options;
-  const [{ readThreads }, { calibrationThreads }, { goldName, taskOfLabel }] = await Promise.all([
-    import('../../src/data/thread-file.ts'),
-    import('../stop-agent/calibration-threads.ts'),
-    import('../../src/data/task.ts'),
-  ]);
+  const { readThreads } = await import('../../src/data/thread-file.ts');
+  const { calibrationThreads } = await import('../stop-agent/calibration-threads.ts');
+  const { goldName, taskOfLabel } = await import('../../src/data/task.ts');
   const task = taskOfLabel(policy.manifest.task);
   const fresh: Thread[] = [];
   const familiar: Thread[] = [];

@@ -7,7 +7,7 @@ import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { terminalTable } from '../report/table.ts';
-import { type OptionsOf, optionValue, seed } from './option-values.ts';
+import { optionValue, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -21,12 +21,6 @@ function labelOf({ threads }: ThreadSource, { name, path }: { name: string | und
 type LabelOf = (thread: ThreadFacts) => string;
 
 export function dataSplitCommand(terminal: Terminal) {
-  return dataSplitOptions().action((path, options) => splitFile(path, { ...options, terminal }));
-}
-
-type Options = OptionsOf<typeof dataSplitOptions>;
-
-function dataSplitOptions() {
   return new Command('split')
     .description('Split a threads file into disjoint parts, one file each.')
     .argument('<file>', 'threads file, .jsonl or .jsonl.gz')
@@ -48,43 +42,42 @@ Examples:
   earshot data split pheme.jsonl.gz -p detector=100 -p demonstrations=50 -p environment=100 -p test=rest -o parts
   earshot data split pheme.jsonl.gz -p train=0.8 -p test=rest --seed 3 --out parts
   earshot data split pheme.jsonl.gz --hold-out test=ferguson -p train=rest --out leave-ferguson-out`,
-    );
-}
-
-async function splitFile(path: string, options: Options & { terminal: Terminal }): Promise<void> {
-  const { stdout } = options.terminal;
-  const skipped = collectSkipped(options.terminal);
-  const source = await indexThreadFile(path, { skipInvalid: options.skipInvalid, onSkipped: skipped.onSkipped });
-  skipped.report();
-  const { stratify } = options;
-  const stratifyBy = stratify === 'none' ? undefined : labelOf(source, { name: stratify, path });
-  const parts = splitThreads(source.threads, {
-    parts: options.part,
-    holdOutEvents: options.holdOut,
-    seed: options.seed,
-    stratifyBy,
-  });
-  const countedOf = stratifyBy ?? labelOf(source, { name: undefined, path });
-  const summary = [];
-  for (const [part, held] of Object.entries(parts)) {
-    const out = join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
-    await writeThreads(out, source.read(held));
-    summary.push({ part, out, threads: held.length, labels: countLabels(held, countedOf) });
-  }
-  const unused = source.threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
-  if (options.json) return printJson(options.terminal, { parts: summary, unused, skipped: skipped.count() });
-  const labels = [...new Set(summary.flatMap((part) => Object.keys(part.labels)))].sort();
-  const rows = summary.map((part) => [
-    part.part,
-    String(part.threads),
-    ...labels.map((label) => String(entryOf(part.labels, label) ?? 0)),
-    part.out,
-  ]);
-  const heading = ['part', 'threads', ...labels, 'file'];
-  stdout.write(`${terminalTable({ heading, rows, texts: ['file'] })}\n`);
-  if (skipped.count() > 0) stdout.write(`${skipped.count()} bad lines left out\n`);
-  if (unused > 0) stdout.write(`${unused} of ${source.threads.length} threads are in no part\n`);
-  stdout.write(`${summary.length} parts: ${options.out}\n`);
+    )
+    .action(async (path, options) => {
+      const { stdout } = terminal;
+      const skipped = collectSkipped(terminal);
+      const source = await indexThreadFile(path, { skipInvalid: options.skipInvalid, onSkipped: skipped.onSkipped });
+      skipped.report();
+      const { stratify } = options;
+      const stratifyBy = stratify === 'none' ? undefined : labelOf(source, { name: stratify, path });
+      const parts = splitThreads(source.threads, {
+        parts: options.part,
+        holdOutEvents: options.holdOut,
+        seed: options.seed,
+        stratifyBy,
+      });
+      const countedOf = stratifyBy ?? labelOf(source, { name: undefined, path });
+      const summary = [];
+      for (const [part, held] of Object.entries(parts)) {
+        const out = join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
+        await writeThreads(out, source.read(held));
+        summary.push({ part, out, threads: held.length, labels: countLabels(held, countedOf) });
+      }
+      const unused = source.threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
+      if (options.json) return printJson(terminal, { parts: summary, unused, skipped: skipped.count() });
+      const labels = [...new Set(summary.flatMap((part) => Object.keys(part.labels)))].sort();
+      const rows = summary.map((part) => [
+        part.part,
+        String(part.threads),
+        ...labels.map((label) => String(entryOf(part.labels, label) ?? 0)),
+        part.out,
+      ]);
+      const heading = ['part', 'threads', ...labels, 'file'];
+      stdout.write(`${terminalTable({ heading, rows, texts: ['file'] })}\n`);
+      if (skipped.count() > 0) stdout.write(`${skipped.count()} bad lines left out\n`);
+      if (unused > 0) stdout.write(`${unused} of ${source.threads.length} threads are in no part\n`);
+      stdout.write(`${summary.length} parts: ${options.out}\n`);
+    });
 }
 
 function countLabels(threads: readonly ThreadFacts[], of: LabelOf): Record<string, number> {

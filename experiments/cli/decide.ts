@@ -88,11 +88,9 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   const stopping =
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
   const context = workContext({ onNote: note, maxWaitMs: maxWaitMsOf(options), ...stopping });
-  const [{ openPolicy }, { threadDecider }, { manyFlagged }] = await Promise.all([
-    import('../stop-agent/policy/policy-folder.ts'),
-    import('../stop-agent/decide.ts'),
-    import('../../checkpoints/policy/out-of-distribution.ts'),
-  ]);
+  const { openPolicy } = await import('../stop-agent/policy/policy-folder.ts');
+  const { threadDecider } = await import('../stop-agent/decide.ts');
+  const { manyFlagged } = await import('../../checkpoints/policy/out-of-distribution.ts');
   const isCounted = options.detector !== undefined || options.audit !== undefined;
   const jobs = isCounted ? 1 : (options.jobs ?? jobsFor(path));
   const judge = await judgeOf(options, context);
@@ -231,10 +229,8 @@ async function auditorOf(options: DecideOptions, policy: OpenedPolicy) {
   if (share === undefined) return null;
   if (!policy.hasDetector)
     throw new InputError('--audit compares predictions, and there is no detector; name one with --detector');
-  const [{ threadAuditor }, { auditFile }] = await Promise.all([
-    import('../stop-agent/audit.ts'),
-    import('../stop-agent/audit-file.ts'),
-  ]);
+  const { threadAuditor } = await import('../stop-agent/audit.ts');
+  const { auditFile } = await import('../stop-agent/audit-file.ts');
   return threadAuditor(policy, { share, seed, mostQueries, add: auditFile(file) });
 }
 

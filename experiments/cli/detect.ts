@@ -90,19 +90,11 @@ async function detectIn(path: string, options: Detecting): Promise<void> {
 
 async function detectWith(path: string, options: Detecting & { detector: string[] }): Promise<void> {
   const { store, at, skipInvalid, seed, csv, terminal } = options;
-  const [
-    { RunDirectory },
-    { detectedBy, testSizeOf },
-    { judgementTable, readDetectorsResult },
-    { notesTo },
-    { train },
-  ] = await Promise.all([
-    import('../../checkpoints/run-directory.ts'),
-    import('../detectors/detect.ts'),
-    import('../detectors/result.ts'),
-    import('./progress.ts'),
-    import('./train-experiment.ts'),
-  ]);
+  const { RunDirectory } = await import('../../checkpoints/run-directory.ts');
+  const { detectedBy, testSizeOf } = await import('../detectors/detect.ts');
+  const { judgementTable, readDetectorsResult } = await import('../detectors/result.ts');
+  const { notesTo } = await import('./progress.ts');
+  const { train } = await import('./train-experiment.ts');
   const { task, variants } = await detectedBy(options.detector);
   const threads = await loadThreads(path, { skipInvalid });
   const { concurrency, retryUnreadable, maxUnreadable } = options;
@@ -163,33 +155,18 @@ const whatToDo =
 async function detectTrain(path: string, options: Detecting): Promise<void> {
   const { set, limit, seed, skipInvalid, json, terminal } = options;
   const { stdout, stderr } = terminal;
-  const [
-    { taskIn },
-    { describeThreads },
-    { wrapped },
-    { terminalTable },
-    { checkedConfig },
-    { mergeDeep, parseOverride },
-    { localDetectorOptionsSchema },
-    { foundIn, labelCommandFor, readsTimes },
-    { labelsHelp, learningCurveInWords },
-    { crossValidate },
-    truths,
-    { watched },
-  ] = await Promise.all([
-    import('../../src/data/classes-of-labels.ts'),
-    import('../../src/data/describe.ts'),
-    import('../report/terminal-text.ts'),
-    import('../report/table.ts'),
-    import('../config/config-problems.ts'),
-    import('../config/overrides.ts'),
-    import('../../experts/detectors/local/train-local-detector.ts'),
-    import('../init/found-threads.ts'),
-    import('../stop-agent/learning-curve.ts'),
-    import('../judging/cross-validate.ts'),
-    import('../stop-agent/report/detector-truth.ts'),
-    import('./progress.ts'),
-  ]);
+  const { taskIn } = await import('../../src/data/classes-of-labels.ts');
+  const { describeThreads } = await import('../../src/data/describe.ts');
+  const { wrapped } = await import('../report/terminal-text.ts');
+  const { terminalTable } = await import('../report/table.ts');
+  const { checkedConfig } = await import('../config/config-problems.ts');
+  const { mergeDeep, parseOverride } = await import('../config/overrides.ts');
+  const { localDetectorOptionsSchema } = await import('../../experts/detectors/local/train-local-detector.ts');
+  const { foundIn, labelCommandFor, readsTimes } = await import('../init/found-threads.ts');
+  const { labelsHelp, learningCurveInWords } = await import('../stop-agent/learning-curve.ts');
+  const { crossValidate } = await import('../judging/cross-validate.ts');
+  const truths = await import('../stop-agent/report/detector-truth.ts');
+  const { watched } = await import('./progress.ts');
   const overrides = set.map(parseOverride).reduce<PlainObject>(mergeDeep, {});
   const checked = (input: PlainObject) =>
     checkedConfig({

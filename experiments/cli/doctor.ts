@@ -19,12 +19,10 @@ export function doctorCommand(terminal: Terminal) {
     .option('--json', 'print as JSON')
     .action(async (names, options) => {
       const { dimensions } = options;
-      const [{ selectBackend }, { nvidiaGpu }, { timeBackend }, { notesTo }] = await Promise.all([
-        import('../../src/tensor/backend.ts'),
-        import('../../src/tensor/nvidia-gpu.ts'),
-        import('../backends/time-training-step.ts'),
-        import('./progress.ts'),
-      ]);
+      const { selectBackend } = await import('../../src/tensor/backend.ts');
+      const { nvidiaGpu } = await import('../../src/tensor/nvidia-gpu.ts');
+      const { timeBackend } = await import('../backends/time-training-step.ts');
+      const { notesTo } = await import('./progress.ts');
       const onNote = notesTo(terminal);
       const chosen = await selectBackend('auto');
       const xla = names.includes('xla') ? await pluginReport() : null;

@@ -26,12 +26,10 @@ Examples:
     )
     .action(async (run, options) => {
       const { data, detector, skipInvalid = false, includeTrained = false, out, json } = options;
-      const [{ evaluateRun }, { scoresJson }, { evaluationTable }, { watched }] = await Promise.all([
-        import('../stop-agent/evaluate-run.ts'),
-        import('../stop-agent/metrics.ts'),
-        import('../stop-agent/report/systems-table.ts'),
-        import('./progress.ts'),
-      ]);
+      const { evaluateRun } = await import('../stop-agent/evaluate-run.ts');
+      const { scoresJson } = await import('../stop-agent/metrics.ts');
+      const { evaluationTable } = await import('../stop-agent/report/systems-table.ts');
+      const { watched } = await import('./progress.ts');
       const { systems, ...counts } = await watched(run, terminal, (context) =>
         evaluateRun({ ...options, run, skipInvalid, includeTrained, context }),
       );

@@ -101,7 +101,8 @@ Examples:
 async function init(argument: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, yes = false, force = false, skipInvalid } = options;
   const { stdout, stderr } = terminal;
-  const [{ parse }, { resolveExperiment }] = await Promise.all([import('yaml'), import('../stop-agent/experiment.ts')]);
+  const { parse } = await import('yaml');
+  const { resolveExperiment } = await import('../stop-agent/experiment.ts');
   const ask = questions(terminal, { yes });
   try {
     const path = await ask('Thread file', {
@@ -180,10 +181,8 @@ function foundText(
 
 /** Describes who trains and tests. @throws InputError if a seed's threads leave nothing to train on */
 async function threadsUsed(threads: readonly Thread[], of: { experiment: Experiment; seed: number }): Promise<string> {
-  const [{ splitParts }, { crossFittedFacts }] = await Promise.all([
-    import('../stop-agent/parts.ts'),
-    import('../stop-agent/cross-fitting.ts'),
-  ]);
+  const { splitParts } = await import('../stop-agent/parts.ts');
+  const { crossFittedFacts } = await import('../stop-agent/cross-fitting.ts');
   const { experiment, seed } = of;
   const { crossFitting, guarantee, agent } = experiment;
   const refuseShort = (learnt: readonly Thread[]) => {

@@ -5,14 +5,10 @@ import { counted } from '../../src/counted.ts';
 import { GuaranteeViolated, InputError } from '../../src/errors.ts';
 import type { Monitored, Watch, Watched } from '../stop-agent/monitor.ts';
 import type { OpenedPolicy } from '../stop-agent/policy/policy-folder.ts';
-import { amount, type OptionsOf, properShare } from './option-values.ts';
+import { amount, properShare } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 export function monitorCommand(terminal: Terminal) {
-  return monitorOptions().action((folder, files, options) => monitor(folder, { ...options, files, terminal }));
-}
-
-function monitorOptions() {
   return new Command('monitor')
     .description('Check from audits whether the guarantee of a policy holds. No labels are needed.')
     .argument('<policy>', 'a policy with a guarantee, or an experiment or a run that has one')
@@ -50,41 +46,35 @@ Examples:
   earshot monitor policy audits.jsonl
   earshot monitor policy server-1.jsonl server-2.jsonl --json
   earshot monitor policy audits.jsonl --adapt   # from cron, once an hour`,
-    );
-}
-
-async function monitor(
-  folder: string,
-  options: OptionsOf<typeof monitorOptions> & { files: readonly string[]; terminal: Terminal },
-): Promise<void> {
-  const { files, alarmLevel, quiet, json = false, terminal } = options;
-  const [{ openPolicy }, { readAudits }, { monitored, violation, watchedPolicy }] = await Promise.all([
-    import('../stop-agent/policy/policy-folder.ts'),
-    import('../stop-agent/audit-file.ts'),
-    import('../stop-agent/monitor.ts'),
-  ]);
-  const { stdout, stderr } = terminal;
-  const policy = await openPolicy(folder);
-  const { guarantee = null } = policy.manifest;
-  if (guarantee === null)
-    throw new InputError(`${folder} has no guarantee to monitor; \`earshot calibrate ${folder}\` gives it one`);
-  const watched = watchedPolicy(policy, { quietMs: quiet * 3_600_000, now: new Date() });
-  if (watched === null)
-    throw new InputError(
-      `the guarantee of ${folder} is about ${guarantee.loss}, which takes true labels, and audits have none; monitor one about changed predictions (\`earshot calibrate --loss disagreement\`) or withdrawn alerts (--loss withdrawn)`,
-    );
-  const audits = readAudits(files);
-  const monitoring = monitored(audits, { ...watched, alarmLevel });
-  if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...monitoring });
-  else stdout.write(await monitorText(monitoring, { guarantee, alarmLevel }));
-  const changed = await answered(audits, { ...options, watched, alarm: monitoring.alarm, policy });
-  if (changed !== null)
-    return void stderr.write(`\nNow: ${changed}.\nIt is in ${policy.folder}; decide, serve and export use it.\n`);
-  const violated = violation(monitoring, guarantee);
-  if (violated !== null)
-    throw new GuaranteeViolated(
-      `the guarantee of ${folder} is violated: ${violated.losses} of the first ${violated.items} audited ${auditedWords(guarantee)}; calibrate again on threads of now, or on these audits (--recalibrate)`,
-    );
+    )
+    .action(async (folder, files, options) => {
+      const { alarmLevel, quiet, json = false } = options;
+      const { openPolicy } = await import('../stop-agent/policy/policy-folder.ts');
+      const { readAudits } = await import('../stop-agent/audit-file.ts');
+      const { monitored, violation, watchedPolicy } = await import('../stop-agent/monitor.ts');
+      const { stdout, stderr } = terminal;
+      const policy = await openPolicy(folder);
+      const { guarantee = null } = policy.manifest;
+      if (guarantee === null)
+        throw new InputError(`${folder} has no guarantee to monitor; \`earshot calibrate ${folder}\` gives it one`);
+      const watched = watchedPolicy(policy, { quietMs: quiet * 3_600_000, now: new Date() });
+      if (watched === null)
+        throw new InputError(
+          `the guarantee of ${folder} is about ${guarantee.loss}, which takes true labels, and audits have none; monitor one about changed predictions (\`earshot calibrate --loss disagreement\`) or withdrawn alerts (--loss withdrawn)`,
+        );
+      const audits = readAudits(files);
+      const monitoring = monitored(audits, { ...watched, alarmLevel });
+      if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...monitoring });
+      else stdout.write(await monitorText(monitoring, { guarantee, alarmLevel }));
+      const changed = await answered(audits, { ...options, watched, alarm: monitoring.alarm, policy });
+      if (changed !== null)
+        return void stderr.write(`\nNow: ${changed}.\nIt is in ${policy.folder}; decide, serve and export use it.\n`);
+      const violated = violation(monitoring, guarantee);
+      if (violated !== null)
+        throw new GuaranteeViolated(
+          `the guarantee of ${folder} is violated: ${violated.losses} of the first ${violated.items} audited ${auditedWords(guarantee)}; calibrate again on threads of now, or on these audits (--recalibrate)`,
+        );
+    });
 }
 
 /** Calibrates again on the audits and describes the guarantee; null if that was not requested or no audit is new. */
@@ -100,14 +90,10 @@ async function answered(
 ): Promise<string | null> {
   const { adapt = false, recalibrate = false, watched, alarm, policy } = options;
   if (!adapt && !recalibrate) return null;
-  const [{ adapted, recalibrated }, { countedAudits }, { guaranteeInWords }, { guaranteeInBundle }] = await Promise.all(
-    [
-      import('../stop-agent/adapt.ts'),
-      import('../stop-agent/monitor.ts'),
-      import('../../checkpoints/policy/guarantee.ts'),
-      import('../../checkpoints/policy/write-bundle.ts'),
-    ],
-  );
+  const { adapted, recalibrated } = await import('../stop-agent/adapt.ts');
+  const { countedAudits } = await import('../stop-agent/monitor.ts');
+  const { guaranteeInWords } = await import('../../checkpoints/policy/guarantee.ts');
+  const { guaranteeInBundle } = await import('../../checkpoints/policy/write-bundle.ts');
   const { guarantee, now, alerts } = watched;
   const { ended, counted } = countedAudits(audits, watched);
   if (adapt && counted.length === 0) return null;

@@ -8,16 +8,10 @@ import type { Encoder } from '../../src/text/encoder.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { terminalTable } from '../report/table.ts';
 import { wrapped } from '../report/terminal-text.ts';
-import { collect, commandLineOf, type OptionsOf, optionValue, percentage, seed } from './option-values.ts';
+import { collect, commandLineOf, optionValue, percentage, seed } from './option-values.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function selectCommand(terminal: Terminal) {
-  return selectOptions().action((table, options) => select(table, { ...options, terminal }));
-}
-
-type SelectOptions = OptionsOf<typeof selectOptions>;
-
-function selectOptions() {
   return new Command('select')
     .description('Select the weak labels of a table that are worth training on.')
     .argument('<table>', 'table of weak labels, .csv or .tsv, plain or .gz', tableFile)
@@ -62,7 +56,39 @@ Examples:
   earshot select labels.csv --text tweet --label machine_stance --gold stance --out selected.csv
   earshot select labels.csv --text tweet --about target --label machine_stance --confidence probability --gold stance --share 0.25 --out selected.csv
   earshot select labels.csv --text tweet --label machine_stance --gold stance --encoder universal-sentence-encoder --out selected.csv`,
-    );
+    )
+    .action(async (path, options) => {
+      const { out, text, label, about = null, confidence = null, gold = null, selector = null } = options;
+      const { delimiter = null, null: nulls, runs, json } = options;
+      const { selectLabels } = await import('../selector/select-table.ts');
+      const report = await import('../selector/report/table-selection-report.ts');
+      const { watched } = await import('./progress.ts');
+      const encoder = options.encoder === undefined ? null : await encoderNamed(options.encoder, runs);
+      const columns = { text, about, label, confidence, gold };
+      const table = { ...options, path, columns, delimiter, nulls, encoder, selector };
+      const selection = await watched(path, terminal, (context) => selectLabels({ ...table, context }));
+      const reportPath = out.replace(/\.csv(\.gz)?$/, '.md');
+      const worth = report.selectionWorth(selection);
+      const conclusion = report.conclusionOnTable(selection, worth);
+      const command = commandLineOf(terminal.words);
+      writeFileAtomically(reportPath, report.renderTableSelection(selection, { conclusion, worth, command, out }));
+      const selected = selection.items.filter(({ isSelected }) => isSelected).length;
+      const { stdout, stderr } = terminal;
+      if (json) {
+        const { selector: by, chosenBy, warnings, items } = selection;
+        const counts = { items: items.length, gold: selection.gold.length, selected };
+        printJson(terminal, { selector: by, chosenBy, ...counts, out, conclusion, worth, warnings });
+      } else
+        stdout.write(
+          `${wrapped(conclusion, { width: proseWidth(terminal) })}\n\n${terminalTable(report.classShares(selection))}\n`,
+        );
+      stderr.write(
+        `\n${selected} of ${selection.items.length} weak labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,
+      );
+      const isEverWrong = selection.gold.some(({ machine, label: gold }) => machine !== null && machine.label !== gold);
+      if (encoder === null && isEverWrong)
+        stderr.write(`\n${wrapped(await encoderProposal(), { width: proseWidth(terminal) })}\n`);
+    });
 }
 
 const ofRuns = 'What a run of the selector retained is in its last-selection.jsonl.';
@@ -75,47 +101,10 @@ const writtenTable = optionValue(
   `A selection is a table; its name must end in .csv or .csv.gz. ${ofRuns}`,
 );
 
-async function select(path: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
-  const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
-  const { delimiter = null, null: nulls, runs, json } = options;
-  const [{ selectLabels }, report, { watched }] = await Promise.all([
-    import('../selector/select-table.ts'),
-    import('../selector/report/table-selection-report.ts'),
-    import('./progress.ts'),
-  ]);
-  const encoder = options.encoder === undefined ? null : await encoderNamed(options.encoder, runs);
-  const columns = { text, about, label, confidence, gold };
-  const table = { ...options, path, columns, delimiter, nulls, encoder, selector };
-  const selection = await watched(path, terminal, (context) => selectLabels({ ...table, context }));
-  const reportPath = out.replace(/\.csv(\.gz)?$/, '.md');
-  const worth = report.selectionWorth(selection);
-  const conclusion = report.conclusionOnTable(selection, worth);
-  const command = commandLineOf(terminal.words);
-  writeFileAtomically(reportPath, report.renderTableSelection(selection, { conclusion, worth, command, out }));
-  const selected = selection.items.filter(({ isSelected }) => isSelected).length;
-  const { stdout, stderr } = terminal;
-  if (json) {
-    const { selector: by, chosenBy, warnings, items } = selection;
-    const counts = { items: items.length, gold: selection.gold.length, selected };
-    printJson(terminal, { selector: by, chosenBy, ...counts, out, conclusion, worth, warnings });
-  } else
-    stdout.write(
-      `${wrapped(conclusion, { width: proseWidth(terminal) })}\n\n${terminalTable(report.classShares(selection))}\n`,
-    );
-  stderr.write(
-    `\n${selected} of ${selection.items.length} weak labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,
-  );
-  const isEverWrong = selection.gold.some(({ machine, label: gold }) => machine !== null && machine.label !== gold);
-  if (encoder === null && isEverWrong)
-    stderr.write(`\n${wrapped(await encoderProposal(), { width: proseWidth(terminal) })}\n`);
-}
-
 /** Words are read by default, because an encoder has to be installed. */
 async function encoderProposal(): Promise<string> {
-  const [{ foundEncoders }, { installCommand }] = await Promise.all([
-    import('../init/found-encoders.ts'),
-    import('../../src/text/installed-weights.ts'),
-  ]);
+  const { foundEncoders } = await import('../init/found-encoders.ts');
+  const { installCommand } = await import('../../src/text/installed-weights.ts');
   const [encoder] = foundEncoders();
   const why = 'These selectors read words. A sentence encoder often tells right labels from wrong ones better';
   return encoder === undefined
@@ -125,14 +114,11 @@ async function encoderProposal(): Promise<string> {
 
 /** Reads the name of an installed encoder, a folder with a transformer, or options such as `{ name: transformers, model: ./models/mine }`. */
 async function encoderNamed(text: string, runs: string): Promise<Encoder> {
-  const [{ parseYaml }, { encoderSchema }, { storedEncoders }, { checkedConfig }, { foundEncoders, transformerIn }] =
-    await Promise.all([
-      import('../../src/yaml.ts'),
-      import('../../src/text/create-encoder.ts'),
-      import('../../src/text/stored-encoders.ts'),
-      import('../config/config-problems.ts'),
-      import('../init/found-encoders.ts'),
-    ]);
+  const { parseYaml } = await import('../../src/yaml.ts');
+  const { encoderSchema } = await import('../../src/text/create-encoder.ts');
+  const { storedEncoders } = await import('../../src/text/stored-encoders.ts');
+  const { checkedConfig } = await import('../config/config-problems.ts');
+  const { foundEncoders, transformerIn } = await import('../init/found-encoders.ts');
   const config = parseYaml(text, `--encoder ${text} is`);
   const encoder = foundEncoders().find(({ name }) => name === config) ?? transformerIn(text, text);
   const input = encoder?.config ?? (typeof config === 'string' ? { name: config } : config);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { fstatSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
 import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
@@ -84,23 +85,11 @@ interface ServeSettings extends OptionsOf<typeof serveOptions> {
 }
 
 async function run(bundles: readonly string[], options: ServeSettings): Promise<void> {
-  const gone = new AbortController();
-  const forgetParent = options.withParent ? watchParent(options.terminal, () => gone.abort()) : () => {};
-  try {
-    await serveUntil(gone.signal, bundles, options);
-  } finally {
-    forgetParent();
-  }
-}
-
-async function serveUntil(gone: AbortSignal, bundles: readonly string[], options: ServeSettings): Promise<void> {
   const { terminal, host, port, sessions, maxThreads, detector, store, logLevel } = options;
   const { stdout, stderr } = terminal;
-  const [{ modelSources }, { accessAt }, { serve }] = await Promise.all([
-    import('../serve/models.ts'),
-    import('../serve/access.ts'),
-    import('../serve/serve.ts'),
-  ]);
+  const { modelSources } = await import('../serve/models.ts');
+  const { accessAt } = await import('../serve/access.ts');
+  const { serve } = await import('../serve/serve.ts');
   const models = modelSources(bundles);
   const access = accessAt({
     host,
@@ -108,49 +97,52 @@ async function serveUntil(gone: AbortSignal, bundles: readonly string[], options
     variable: tokenVariable,
     noAuth: !options.auth,
   });
-  const ending = AbortSignal.any([gone, terminal.interruptSignal('finishing what was begun')]);
-  const serving = await serve({
-    models,
-    host,
-    port,
-    access,
-    sessions,
-    redisPassword: process.env[redisPasswordVariable],
-    threadLimits: { maxThreads, idleMs: Math.round(options.idle * 60_000), maxCharacters },
-    limits: {
-      bodyBytes: Math.round(options.maxBody * 1e6),
-      requestMs: Math.round(options.requestTimeout * 1000),
-      maxConnections: options.maxConnections,
-      maxReadings: Math.min(maxThreads, readingsKept),
-    },
-    detector:
-      detector === undefined
-        ? undefined
-        : { file: detector, store, budget: budgetOf(options), maxWaitMs: maxWaitMsOf(options) },
-    audits:
-      options.audit === undefined
-        ? undefined
-        : {
-            share: options.audit,
-            seed: options.auditSeed,
-            file: options.audits,
-            mostQueries: options.auditQueries,
-          },
-    predictionMs: Math.round(options.predictionTimeout * 1000),
-    drainMs: Math.round(options.drain * 1000),
-    finishMs: Math.round(options.finish * 1000),
-    log: stdout,
-    logLevel,
-  });
-  stderr.write(
-    `earshot: serving ${models.map(({ name }) => name).join(', ')} at ${serving.address}; ${serving.address}/docs shows what can be asked\n`,
-  );
-  const forget = terminal.onHangUp(() => void serving.reload());
+  const gone = new AbortController();
+  const ending = AbortSignal.any([gone.signal, terminal.interruptSignal('finishing what was begun')]);
+  const forgetParent = options.withParent ? watchParent(terminal, () => gone.abort()) : () => {};
   try {
-    if (!ending.aborted) await new Promise((resolve) => ending.addEventListener('abort', resolve, { once: true }));
-  } finally {
+    const serving = await serve({
+      models,
+      host,
+      port,
+      access,
+      sessions,
+      redisPassword: process.env[redisPasswordVariable],
+      threadLimits: { maxThreads, idleMs: Math.round(options.idle * 60_000), maxCharacters },
+      limits: {
+        bodyBytes: Math.round(options.maxBody * 1e6),
+        requestMs: Math.round(options.requestTimeout * 1000),
+        maxConnections: options.maxConnections,
+        maxReadings: Math.min(maxThreads, readingsKept),
+      },
+      detector:
+        detector === undefined
+          ? undefined
+          : { file: detector, store, budget: budgetOf(options), maxWaitMs: maxWaitMsOf(options) },
+      audits:
+        options.audit === undefined
+          ? undefined
+          : {
+              share: options.audit,
+              seed: options.auditSeed,
+              file: options.audits,
+              mostQueries: options.auditQueries,
+            },
+      predictionMs: Math.round(options.predictionTimeout * 1000),
+      drainMs: Math.round(options.drain * 1000),
+      finishMs: Math.round(options.finish * 1000),
+      log: stdout,
+      logLevel,
+    });
+    stderr.write(
+      `earshot: serving ${models.map(({ name }) => name).join(', ')} at ${serving.address}; ${serving.address}/docs shows what can be asked\n`,
+    );
+    const forget = terminal.onHangUp(() => void serving.reload());
+    if (!ending.aborted) await once(ending, 'abort');
     forget();
     await serving.stop();
+  } finally {
+    forgetParent();
   }
 }
 

@@ -1,16 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { Command, Option } from '@commander-js/extra-typings';
 import type { StartTrials } from '../run/trials-here.ts';
-import { amount, type OptionsOf, positiveInteger } from './option-values.ts';
+import { amount, positiveInteger } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 export function workerCommand(terminal: Terminal) {
-  return workerOptions().action((options) => work({ ...options, terminal }));
-}
-
-type WorkerCommandOptions = OptionsOf<typeof workerOptions>;
-
-function workerOptions() {
   return new Command('worker')
     .description('Take trials from a queue, run them, and send their runs back.')
     .requiredOption(
@@ -45,45 +39,42 @@ Anyone who can write to the queue decides what its workers run. Keep it in a pri
 Examples:
   earshot worker --queue redis://head:6379
   earshot worker --queue redis://head:6379 --jobs 4 --idle 600`,
-    );
-}
-
-async function work(options: WorkerCommandOptions & { terminal: Terminal }): Promise<void> {
-  const { queue, runs, jobs = availableParallelism(), lostAfter, idle, terminal } = options;
-  if (options.parent) {
-    const { serveTrials } = await import('../run/trial-process.ts');
-    return serveTrials({ start, signal: terminal.interruptSignal(null) }, terminal);
-  }
-  // Not loaded by the processes of a local experiment.
-  const [{ connectQueue }, { workOnQueue }, { trialProcesses }, { notesTo }] = await Promise.all([
-    import('../runner/queue/connection.ts'),
-    import('../runner/queue/queue-worker.ts'),
-    import('../run/trial-pool.ts'),
-    import('./progress.ts'),
-  ]);
-  const onNote = notesTo(terminal);
-  const redis = await connectQueue(queue, { onNote });
-  const signal = terminal.interruptSignal();
-  const pool = trialProcesses({ jobs, signal, onNote });
-  onNote(`waiting for trials, ${jobs} at a time`);
-  try {
-    const idleMs = idle === undefined ? null : idle * 1000;
-    await workOnQueue({
-      redis,
-      run: pool.run,
-      startBackend: async (name) => (await import('../../src/tensor/backend.ts')).selectBackend(name),
-      jobs,
-      runs,
-      lostAfterMs: lostAfter * 1000,
-      idleMs,
-      signal,
-      onNote,
+    )
+    .action(async (options) => {
+      const { queue, runs, jobs = availableParallelism(), lostAfter, idle } = options;
+      if (options.parent) {
+        const { serveTrials } = await import('../run/trial-process.ts');
+        return serveTrials({ start, signal: terminal.interruptSignal(null) }, terminal);
+      }
+      // Not loaded by the processes of a local experiment.
+      const { connectQueue } = await import('../runner/queue/connection.ts');
+      const { workOnQueue } = await import('../runner/queue/queue-worker.ts');
+      const { trialProcesses } = await import('../run/trial-pool.ts');
+      const { notesTo } = await import('./progress.ts');
+      const onNote = notesTo(terminal);
+      const redis = await connectQueue(queue, { onNote });
+      const signal = terminal.interruptSignal();
+      const pool = trialProcesses({ jobs, signal, onNote });
+      onNote(`waiting for trials, ${jobs} at a time`);
+      try {
+        const idleMs = idle === undefined ? null : idle * 1000;
+        await workOnQueue({
+          redis,
+          run: pool.run,
+          startBackend: async (name) => (await import('../../src/tensor/backend.ts')).selectBackend(name),
+          jobs,
+          runs,
+          lostAfterMs: lostAfter * 1000,
+          idleMs,
+          signal,
+          onNote,
+        });
+      } finally {
+        await pool.close();
+        redis.disconnect();
+      }
+      if (signal.aborted) throw new Interrupted('stopped');
     });
-  } finally {
-    await pool.close();
-    redis.disconnect();
-  }
-  if (signal.aborted) throw new Interrupted('stopped');
 }
 
 /** Training code is loaded with the first trial. */
