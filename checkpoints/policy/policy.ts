@@ -222,13 +222,15 @@ function threadSources({ task, fields, queries }: PolicyDefinition, sources: Pol
   const detector = sources.openDetector?.(threadId);
   const lengths = new Set(queries.lengths);
   const isQueried = (length: number) => lengths.has(length);
-  const outputs = new Map<number, DetectorOutput>();
+  const outputs = new Map<number, Promise<DetectorOutput>>();
 
-  async function query(posts: readonly PolicyPost[], length: number): Promise<DetectorOutput> {
-    const cached = outputs.get(length);
-    if (cached !== undefined) return cached;
-    const output = await atHand(detector, needsDetector)(posts.slice(0, length));
+  /** A query under way is shared. A failed one is forgotten, so that it can be repeated. */
+  function query(posts: readonly PolicyPost[], length: number): Promise<DetectorOutput> {
+    const earlier = outputs.get(length);
+    if (earlier !== undefined) return earlier;
+    const output = atHand(detector, needsDetector)(posts.slice(0, length));
     outputs.set(length, output);
+    output.catch(() => outputs.delete(length));
     return output;
   }
   return {

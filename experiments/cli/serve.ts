@@ -114,6 +114,7 @@ async function run(bundles: readonly string[], options: ServeSettings): Promise<
         requestMs: Math.round(options.requestTimeout * 1000),
         maxConnections: options.maxConnections,
         maxReadings: Math.min(maxThreads, readingsKept),
+        predictionMs: Math.round(options.predictionTimeout * 1000),
       },
       detector:
         detector === undefined
@@ -128,7 +129,6 @@ async function run(bundles: readonly string[], options: ServeSettings): Promise<
               file: options.audits,
               mostQueries: options.auditQueries,
             },
-      predictionMs: Math.round(options.predictionTimeout * 1000),
       drainMs: Math.round(options.drain * 1000),
       finishMs: Math.round(options.finish * 1000),
       log: stdout,

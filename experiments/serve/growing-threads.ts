@@ -1,7 +1,7 @@
 import { alertOf } from '../../checkpoints/policy/policy.ts';
 import type { ThreadOutcome, ThreadView } from '../stop-agent/decide.ts';
 import { HttpProblem } from './http-problem.ts';
-import type { Asked, ServedBundle } from './models.ts';
+import { predictionOrReason, type ServedBundle } from './models.ts';
 import type { Addition, Place, ThreadAudits } from './thread-audits.ts';
 import {
   begun,
@@ -15,23 +15,25 @@ import {
 } from './thread-reading.ts';
 import { keptPost, repeated, type ThreadStore } from './thread-store.ts';
 
-/** Posts that an answer shows. */
-interface ShownPosts {
+/** The place of a thread, and the ids of the posts that an answer shows. */
+interface Shown extends Place {
   readonly ids: readonly string[];
 }
 
 /**
  * Threads that grow post by post.
  * @param options.maxReadings readings kept by last use; a dropped one is made again from the posts
+ * @param options.predictionMs how long a request waits for a detector
  * @param options.now the clock for deadlines
  */
 export function growingThreads(options: {
   store: ThreadStore;
   maxReadings: number;
+  predictionMs: number;
   now: () => Date;
   audits: ThreadAudits | null;
 }) {
-  const { store, maxReadings, now, audits } = options;
+  const { store, maxReadings, predictionMs, now, audits } = options;
   const readings = new Map<string, ThreadReading>();
   const turns = new Map<string, Promise<unknown>>();
 
@@ -55,7 +57,7 @@ export function growingThreads(options: {
     key,
   }: Place): Promise<{ outcome: ThreadOutcome } | { reading: ThreadReading; ended: boolean } | null> {
     const cached = readings.get(key);
-    const current = cached?.bundle === bundle.sha256 ? cached : undefined;
+    const current = cached?.bundle === bundle.policy.manifest.sha256 ? cached : undefined;
     const stored = await store.read(key, current === undefined ? null : positionOf(current));
     if (stored === null || stored.outcome !== null) readings.delete(key);
     if (stored === null) return null;
@@ -108,13 +110,13 @@ export function growingThreads(options: {
     return { ...post, time: now().toISOString() };
   }
 
-  async function view(reading: ThreadReading, place: Place & ShownPosts): Promise<ThreadView> {
+  async function view(reading: ThreadReading, place: Shown): Promise<ThreadView> {
     const { bundle, key } = place;
     const { posts: read, outOfDistribution, trainedOn, thread } = reading;
     const { why, postsUsed, hours, scores, queries } = thread.reading();
     const used = read.slice(0, postsUsed);
     const outcome: ThreadOutcome = {
-      bundle: bundle.sha256,
+      bundle: bundle.policy.manifest.sha256,
       threshold: bundle.policy.definition.threshold,
       why: why ?? 'end',
       hours,
@@ -127,23 +129,14 @@ export function growingThreads(options: {
       predictionMissing: null,
     };
     if (why === null) return { ...decidedView(outcome, place), decision: 'continue', stopped: false, why: null };
-    const answer = await predictionOf(place, postsUsed);
-    // The query at the stop, unless the policy queried there while it read.
-    const isNew = answer.said.prediction !== null && !wasQueriedAt(bundle, { postsUsed, scores });
-    const decided = { ...outcome, ...answer.said, queries: queries + Number(isNew) };
-    if (answer.isFinal) {
+    const { hasDetector } = bundle.policy;
+    const { isFinal, said } = await predictionOrReason(thread, { hasDetector, timeoutMs: predictionMs });
+    const decided = { ...outcome, ...said, queries: thread.reading().queries };
+    if (isFinal) {
       await store.settle(key, { incarnation: reading.incarnation, outcome: decided });
       readings.delete(key);
     }
     return decidedView(decided, place);
-  }
-
-  async function predictionOf({ bundle, id, key }: Place, postsUsed: number): Promise<Asked> {
-    const posts = ((await store.read(key, null))?.posts ?? []).slice(0, postsUsed);
-    // Expired or deleted a moment ago: the decision stands, but what it was about is gone.
-    if (posts.length === 0)
-      return { isFinal: false, said: { prediction: null, predictionMissing: 'the thread was deleted or has expired' } };
-    return bundle.predictionOf({ threadId: id, posts: posts.map((post) => ({ ...post, stance: null })) });
   }
 
   function keep(key: string, reading: ThreadReading): void {
@@ -207,17 +200,7 @@ export function growingThreads(options: {
 
 export type GrowingThreads = ReturnType<typeof growingThreads>;
 
-/** True for a planned query, or one that checked for an alert. */
-function wasQueriedAt(
-  { policy }: ServedBundle,
-  { postsUsed, scores }: { postsUsed: number; scores: readonly number[] },
-): boolean {
-  const { task, threshold, queries } = policy.definition;
-  const isChecked = task.alerts !== undefined && scores[postsUsed - 1] > threshold;
-  return isChecked || queries.lengths.includes(Math.min(postsUsed, queries.maxPosts));
-}
-
-function decidedView(outcome: ThreadOutcome, { bundle, id, ids }: Place & ShownPosts): ThreadView {
+function decidedView(outcome: ThreadOutcome, { bundle, id, ids }: Shown): ThreadView {
   const { why, posts, threshold: _, ...decided } = outcome;
   const scores = new Map(posts.map((post) => [post.id, post.score]));
   return {

@@ -2,52 +2,36 @@ import { basename, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Policy } from '../../checkpoints/policy/load-policy.ts';
-import { type Prediction, predictionOf } from '../../checkpoints/policy/policy.ts';
-import type { Prefix } from '../../src/data/thread.ts';
+import type { OpenThread, Prediction } from '../../checkpoints/policy/policy.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';
 
-/** Asks a detector about the posts at the stop; null if it does not decide. @throws ProviderError for a failure that may pass */
-export type AskPrediction = (prefix: Prefix) => Promise<Prediction | null>;
-
+/** The prediction of a decided thread, or the reason why there is none. */
 export interface Asked {
   /** False if the next request for the thread should ask again. */
   readonly isFinal: boolean;
   readonly said: { readonly prediction: Prediction | null; readonly predictionMissing: string | null };
 }
 
-export function detectorPrediction({ definition, sources }: Policy): AskPrediction {
-  const { maxPosts } = definition.queries;
-  return async ({ threadId, posts }) => {
-    const output = await sources.openDetector?.(threadId)(posts.slice(0, maxPosts));
-    return output === undefined ? null : predictionOf(output);
-  };
-}
-
 /**
- * Asks, and turns a failure into a reason. A detector that exceeds `timeoutMs` continues in the background; requests
- * about the same posts share its answer, and later ones find it in the annotation store.
- * @param options.none the reason for a detector without an answer
+ * Asks for the prediction of a decided thread. A detector that exceeds `timeoutMs` continues in the background, and later
+ * requests for the thread share its answer.
  */
-export function predictionOrReason(
-  ask: AskPrediction,
-  { none, timeoutMs }: { none: string; timeoutMs: number },
-): (prefix: Prefix) => Promise<Asked> {
-  const underWay = new PromiseCache<Prediction | null>();
-  const askedOnce = (prefix: Prefix): Promise<Prediction | null> => {
-    const key = JSON.stringify([prefix.threadId, prefix.posts]);
-    return underWay.get(key, () => ask(prefix).finally(() => underWay.delete(key)));
-  };
-  return async (prefix) => {
-    try {
-      const prediction = await inTime(askedOnce(prefix), timeoutMs);
-      return { isFinal: true, said: { prediction, predictionMissing: prediction === null ? none : null } };
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      return { isFinal: false, said: { prediction: null, predictionMissing: error.message } };
-    }
-  };
+export async function predictionOrReason(
+  thread: OpenThread,
+  { hasDetector, timeoutMs }: { hasDetector: boolean; timeoutMs: number },
+): Promise<Asked> {
+  const none = hasDetector
+    ? 'the detector does not decide on these posts'
+    : 'the bundle holds no detector; start the server with --detector';
+  try {
+    const prediction = await inTime(thread.predict(), timeoutMs);
+    return { isFinal: true, said: { prediction, predictionMissing: prediction === null ? none : null } };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return { isFinal: false, said: { prediction: null, predictionMissing: error.message } };
+  }
 }
 
 async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
@@ -76,11 +60,7 @@ export interface ModelSource {
 /** A bundle that passed its self-test. A request keeps its bundle through a reload. */
 export interface ServedBundle {
   readonly name: string;
-  /** SHA-256 of the manifest, which holds the hashes of all other files. */
-  readonly sha256: string;
   readonly policy: Policy;
-  /** The detector's prediction for the posts of a decision. */
-  readonly predictionOf: (prefix: Prefix) => Promise<Asked>;
 }
 
 const modelName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

@@ -9,7 +9,7 @@ import { workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { openPolicy, policyFolder } from '../stop-agent/policy/policy-folder.ts';
 import { type Access, listenError } from './access.ts';
-import { detectorPrediction, type ModelSource, predictionOrReason, type ServedBundle, servedModels } from './models.ts';
+import { type ModelSource, type ServedBundle, servedModels } from './models.ts';
 import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
 import type { AuditSettings } from './thread-audits.ts';
 import { memoryThreads, type ThreadLimits } from './thread-store.ts';
@@ -36,7 +36,6 @@ export interface ServeOptions {
     | undefined;
   /** Undefined without audits. */
   readonly audits?: AuditSettings;
-  readonly predictionMs: number;
   /** Time between the signal and the end of new connections, in which balancers notice that the server is not ready. */
   readonly drainMs: number;
   /** Further time for open requests, which are then cut off. */
@@ -59,7 +58,7 @@ const manifestPollMs = 2000;
  * @throws InputError for an invalid bundle, detector or address; ProviderError if Redis does not answer
  */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { host, port, access, audits, limits, threadLimits, log, predictionMs } = options;
+  const { host, port, access, audits, limits, threadLimits, log } = options;
   const sources = options.models.map(({ name, folder }) => ({ name, folder: policyFolder(folder) }));
   const logger = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, log);
   const { detector } = options;
@@ -73,9 +72,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
           ...{ ...detector, retryUnreadable: true, context },
         });
   const models = servedModels(sources, async (source) => {
-    const bundle = await servedBundle(source, { judge, timeoutMs: predictionMs });
-    const { name, sha256 } = bundle;
-    logger.info({ model: name, sha256 }, 'the golden threads are decided as at the export');
+    const bundle = await servedBundle(source, judge);
+    const { sha256 } = bundle.policy.manifest;
+    logger.info({ model: bundle.name, sha256 }, 'the golden threads are decided as at the export');
     return bundle;
   });
   const store =
@@ -129,20 +128,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 }
 
 /** @throws InputError for an invalid bundle */
-async function servedBundle(
-  { name, folder }: ModelSource,
-  { judge, timeoutMs }: { judge: PrefixJudge | null; timeoutMs: number },
-): Promise<ServedBundle> {
+async function servedBundle({ name, folder }: ModelSource, judge: PrefixJudge | null): Promise<ServedBundle> {
   const policy = await openPolicy(folder, { judge });
-  const none = policy.hasDetector
-    ? 'the detector does not decide on these posts'
-    : 'the bundle holds no detector; start the server with --detector';
-  const ask = detectorPrediction(policy);
   if (policy.definition.queries.lengths.length > 0 && !policy.hasDetector)
     throw new InputError(
       `the policy of ${folder} queries its detector while it reads, and the bundle does not hold the detector; start the server with --detector`,
     );
-  return { name, sha256: policy.manifest.sha256, policy, predictionOf: predictionOrReason(ask, { none, timeoutMs }) };
+  return { name, policy };
 }
 
 async function listen({ app }: EarshotServer, { host, port }: { host: string; port: number }): Promise<string> {

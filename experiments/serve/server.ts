@@ -24,6 +24,8 @@ export interface ServerLimits {
   readonly maxConnections: number;
   /** Threads whose reading is cached; others are read again from their posts. */
   readonly maxReadings: number;
+  /** How long a request waits for a detector. */
+  readonly predictionMs: number;
 }
 
 export interface ServerOptions {
@@ -50,7 +52,7 @@ export async function createServer(options: ServerOptions) {
       ? null
       : (await import('./thread-audits.ts')).threadAudits(options.audits, { store, quietMs, now });
   const metrics = serverMetrics({ models, store, audits });
-  const threads = growingThreads({ store, maxReadings: limits.maxReadings, now, audits });
+  const threads = growingThreads({ ...limits, store, now, audits });
   const app = bareServer({ limits, logger });
   const refuseOtherMethods = otherMethods(app);
   addHooks(app, { access, logger, metrics, state });

@@ -31,11 +31,11 @@ export function positionOf({ incarnation, posts }: ThreadReading): Position {
 }
 
 export function begun(
-  { sha256, policy }: ServedBundle,
+  { policy }: ServedBundle,
   { incarnation, id }: { incarnation: string; id: string },
 ): ThreadReading {
   return {
-    bundle: sha256,
+    bundle: policy.manifest.sha256,
     thread: policy.open(id),
     policy,
     id,

@@ -25,8 +25,7 @@ it('is ready when the golden threads of every bundle are decided, and not before
   });
   const models = servedModels([{ name: 'slow', folder: 'x' }], async ({ name }) => {
     await tested;
-    const predictionOf = async () => ({ isFinal: true, said: { prediction: null, predictionMissing: '' } });
-    return { name, sha256: policy.manifest.sha256, policy, predictionOf };
+    return { name, policy };
   });
   const loading = models.loadAll();
   expect(models.areReady()).toBe(false);
@@ -48,14 +47,14 @@ it('does not start with a bundle whose files were changed or whose golden thread
 it('keeps the bundle before it where a new one fails, and drops no request while it loads', async () => {
   const folder = await biasedBundle(-50);
   const { app, models, log } = await smallServer({ bundles: { small: folder } });
-  const before = models.get('small').sha256;
+  const before = models.get('small').policy.manifest.sha256;
   const load = () => app.inject({ method: 'POST', url: '/v2/repository/models/small/load' });
   const good = readFileSync(join(folder, 'golden.jsonl'));
   writeFileSync(join(folder, 'golden.jsonl'), 'changed');
   const failed = await load();
   expect(failed.statusCode).toBe(400);
   expect(failed.json().error).toContain(': golden.jsonl was changed after the export');
-  expect(models.get('small').sha256).toBe(before);
+  expect(models.get('small').policy.manifest.sha256).toBe(before);
   // Callers are not told where the server keeps its files.
   rmSync(join(folder, 'golden.jsonl'));
   const missing = (await load()).json().error;
@@ -76,7 +75,7 @@ it('keeps the bundle before it where a new one fails, and drops no request while
   const [loaded, ...answers] = await Promise.all([load(), ...requests]);
   expect(loaded.statusCode).toBe(200);
   expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
-  expect(models.get('small').sha256).not.toBe(before);
+  expect(models.get('small').policy.manifest.sha256).not.toBe(before);
   const metrics = (await app.inject('/metrics')).body;
   expect(metrics).toContain('earshot_reloads_total{model="small",outcome="loaded"} 1');
   expect(metrics).toContain('earshot_reloads_total{model="small",outcome="failed"} 2');

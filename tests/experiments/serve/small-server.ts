@@ -1,13 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
+import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import type { Manifest } from '../../../checkpoints/policy/manifest.ts';
+import { type DetectorOutput, judgePostsBy } from '../../../checkpoints/policy/policy-post.ts';
 import type { Access } from '../../../experiments/serve/access.ts';
-import {
-  type AskPrediction,
-  detectorPrediction,
-  predictionOrReason,
-  servedModels,
-} from '../../../experiments/serve/models.ts';
+import { servedModels } from '../../../experiments/serve/models.ts';
 import { type ServeOptions, type Serving, serve } from '../../../experiments/serve/serve.ts';
 import { createServer } from '../../../experiments/serve/server.ts';
 import type { AuditSettings } from '../../../experiments/serve/thread-audits.ts';
@@ -15,9 +14,16 @@ import { memoryThreads, type ThreadStore } from '../../../experiments/serve/thre
 import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
 import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
+import type { Prefix } from '../../../src/data/thread.ts';
 import { dimensions, randomNetwork, replyModel, smallBundle } from '../../checkpoints/policy/small-bundle.ts';
 
-export const limits = { bodyBytes: 1e6, requestMs: 30_000, maxConnections: 4096, maxReadings: 100 };
+export const limits = {
+  bodyBytes: 1e6,
+  requestMs: 30_000,
+  maxConnections: 4096,
+  maxReadings: 100,
+  predictionMs: 60_000,
+};
 export const threadLimits = { maxThreads: 1000, idleMs: 3_600_000, maxCharacters: 1e6 };
 
 /** A bundle that stops some threads early, some late and some never, with a detector. */
@@ -51,25 +57,21 @@ export interface SmallServerOptions {
   store?: ThreadStore;
   limits?: Partial<typeof limits>;
   /** In place of the bundles' own detectors. */
-  ask?: AskPrediction;
-  predictionMs?: number;
+  ask?: (prefix: Prefix) => Promise<DetectorOutput>;
   now?: () => Date;
   audits?: AuditSettings;
 }
 
 /** A server that is not listening, for requests by `inject`, and what it logged. */
 export async function smallServer(options: SmallServerOptions = {}) {
-  const { bundles = { small: await mixedBundle() }, access = { kind: 'local' }, ask, predictionMs = 60_000 } = options;
+  const { bundles = { small: await mixedBundle() }, access = { kind: 'local' }, ask } = options;
   const sources = Object.entries(bundles).map(([name, folder]) => ({ name, folder }));
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(line) });
   const models = servedModels(sources, async ({ name, folder }) => {
-    const policy = await openPolicy(folder);
-    const predictionOf = predictionOrReason(ask ?? detectorPrediction(policy), {
-      none: 'it does not decide',
-      timeoutMs: predictionMs,
-    });
-    return { name, sha256: policy.manifest.sha256, policy, predictionOf };
+    if (ask === undefined) return { name, policy: await openPolicy(folder) };
+    const read = (file: string) => readFile(join(folder, file));
+    return { name, policy: await loadPolicy({ read, judge: judgePostsBy({ judge: ask }) }) };
   });
   await models.loadAll();
   const store = options.store ?? memoryThreads(threadLimits);
@@ -121,7 +123,6 @@ export async function listening(options: Partial<ServeOptions> & { folder?: stri
     sessions: 'memory',
     threadLimits,
     limits,
-    predictionMs: 60_000,
     drainMs: 0,
     finishMs: 10_000,
     log: { write: (line) => void log.push(line) },

@@ -183,7 +183,7 @@ describe('the prediction', () => {
       await answered;
       return { label: 'rumor', probabilities: {} };
     };
-    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask, predictionMs: 1 });
+    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask, limits: { predictionMs: 1 } });
     for (let request = 0; request < 3; request++) {
       const early = await server.post('t', { posts: [post('a')] });
       expect(early.body.predictionMissing).toContain('has not answered within 0.001 s');
@@ -196,9 +196,10 @@ describe('the prediction', () => {
   });
 
   it('may be that the detector does not decide', async () => {
-    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask: async () => null });
+    const ask = async () => ({ label: null, probabilities: null });
+    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask });
     const { body } = await server.post('t', { posts: [post('a')] });
-    expect(body).toMatchObject({ prediction: null, predictionMissing: 'it does not decide' });
+    expect(body).toMatchObject({ prediction: null, predictionMissing: 'the detector does not decide on these posts' });
   });
 });
 
