@@ -35,7 +35,7 @@ interface Training extends TrialOptions {
 export async function train(options: Training): Promise<OpenedExperiment> {
   const { path, runs, restart, queue, terminal } = options;
   // Before anything is listed, made or removed.
-  if (queue !== undefined) (await import('../runner/queue/connection.ts')).placeOf(queue);
+  if (queue !== undefined) (await import('../run/redis.ts')).redisPlace(queue, '--queue');
   const { experiment, others } = await opened({ ...options, overrides: options.set.map(parseOverride) }, options);
   const { name } = experiment;
   const all = trialsOf(experiment);

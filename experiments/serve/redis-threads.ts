@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import { connectRedis, redisTrouble } from '../run/redis.ts';
 import { outcomeSchema } from '../stop-agent/decide.ts';
 import { unavailable } from './http-problem.ts';
 import { keptPostSchema, type ThreadLimits, type ThreadStore, tooManyThreads } from './thread-store.ts';
@@ -107,38 +107,6 @@ function parseStored<Schema extends z.core.$ZodType>(schema: Schema, text: strin
   );
 }
 
-/** @throws InputError for an invalid address, ProviderError without a server */
-async function connected(url: string, password: string | undefined): Promise<Redis> {
-  const address = URL.canParse(url) ? new URL(url) : null;
-  if (address === null || !['redis:', 'rediss:'].includes(address.protocol))
-    throw new InputError(
-      `--sessions is ${JSON.stringify(url)}; give memory, or an address such as redis://localhost:6379`,
-    );
-  // Never shown with the password that it may hold.
-  const place = address.host;
-  const redis = new Redis(url, {
-    ...(password !== undefined && address.password === '' && { password }),
-    lazyConnect: true,
-    // A request that cannot be answered is told so at once. Its caller can send it again: posts are known by their ids.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: 5000,
-    connectTimeout: 5000,
-    retryStrategy: (attempt) => Math.min(100 * attempt, 2000),
-  });
-  // Its callers hear of failures; without a listener, the client would print them.
-  redis.on('error', () => {});
-  try {
-    await redis.connect();
-    await redis.ping();
-  } catch (error) {
-    redis.disconnect();
-    const problem = `Redis at ${place} cannot be used: ${redisTrouble(error)}; start it, or correct --sessions`;
-    throw new ProviderError(problem, { cause: error });
-  }
-  return redis;
-}
-
 function scriptRunner(redis: Redis) {
   return async (
     { lua, sha }: (typeof scripts)[keyof typeof scripts],
@@ -166,7 +134,16 @@ export async function redisThreads(
   url: string,
   { maxThreads, idleMs, password }: ThreadLimits & { password?: string | undefined },
 ): Promise<ThreadStore> {
-  const redis = await connected(url, password);
+  const redis = await connectRedis(url, {
+    option: '--sessions',
+    password,
+    // A request that cannot be answered is told so at once. Its caller can send it again: posts are known by their ids.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 5000,
+    connectTimeout: 5000,
+    retryStrategy: (attempt) => Math.min(100 * attempt, 2000),
+  });
   const run = scriptRunner(redis);
   /** The first unread id of the stream. */
   let unread = '-';
@@ -231,28 +208,4 @@ export async function redisThreads(
       redis.disconnect();
     },
   };
-}
-
-/** Messages and error codes of Redis and its client, with advice for the operator. */
-const meanings: readonly (readonly [RegExp, string])[] = [
-  [/ECONNREFUSED/, 'no server listens there'],
-  [/ENOTFOUND|EAI_AGAIN/, 'there is no machine of that name'],
-  [/ETIMEDOUT|EHOSTUNREACH|Command timed out/, 'it has not answered in time'],
-  [/ECONNRESET|EPIPE|Connection is closed|Stream isn't writeable/, 'the connection is lost, and is being made again'],
-  [/^(NOAUTH|WRONGPASS|ERR AUTH)/, 'it wants another password; set EARSHOT_REDIS_PASSWORD'],
-  [/^NOPERM/, 'its user may not do this; let it run scripts on keys that begin with earshot:'],
-  [/^OOM/, 'its memory is full; give it more, or fewer threads with --max-threads'],
-  [/^READONLY/, 'it is a replica, which takes no writes; name the primary'],
-  [/^LOADING/, 'it is still reading its data'],
-  [/^MISCONF/, 'it cannot write to its disk, and takes no writes until it can'],
-  [/^(MOVED|CROSSSLOT|CLUSTERDOWN)/, 'it is a cluster, which cannot keep threads; name one server'],
-  [/^WRONGTYPE/, 'another program keeps something under keys that begin with earshot:; use another database'],
-];
-
-/** The advice for an error of Redis, or else the message itself. */
-export function redisTrouble(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const meaning = meanings.find(([pattern]) => pattern.test(message) || pattern.test(code));
-  return meaning?.[1] ?? `it says ${JSON.stringify(message)}`;
 }

@@ -21,71 +21,60 @@ const threadParams = z.strictObject({
   id: identifier.describe('the thread, under a name that the caller gives it'),
 });
 
-const newPostFields = {
+/** An object that refuses an unknown key and names the one that may be meant. */
+function strict<Fields extends z.ZodRawShape>(fields: Fields, nearMisses: Readonly<Record<string, string>> = {}) {
+  return z.strictObject(fields, { error: unknownKeyError({ keys: Object.keys(fields), nearMisses }) });
+}
+
+const text = z.string().max(longestText);
+const newPostSchema = strict({
   ...postSchema.shape,
   id: identifier.describe('known posts are answered as before and not read again'),
   author: z.string().max(longestId).nullable().default(null),
   parent: z.string().max(longestId).nullable().default(null).describe('id of the post it answers'),
-  text: z.string().max(longestText),
+  text,
   stance: postSchema.shape.stance.describe('not read; so that posts of thread files can be sent as they are'),
   index: z
     .int()
     .min(0)
     .optional()
     .describe('its place in the thread, 0 for the claim; with it, a gap is noticed where times do not tell'),
-};
-const newPostSchema = z.strictObject(newPostFields, {
-  error: unknownKeyError({ keys: Object.keys(newPostFields) }),
 });
 
-const additionFields = {
-  posts: z
-    .array(newPostSchema)
-    .max(mostPosts)
-    .describe('the next posts in time order; the first of a thread is the claim'),
-  end: z
-    .boolean()
-    .default(false)
-    .describe('no post will follow: a thread that the policy never stops is decided with its last post'),
-};
-const additionSchema = z.strictObject(additionFields, {
-  error: unknownKeyError({
-    keys: Object.keys(additionFields),
-    nearMisses: { post: 'posts (a list)', replies: 'posts', last: 'end', final: 'end' },
-  }),
-});
-
-const wholePostFields = { ...postSchema.shape, text: newPostFields.text };
-const wholePostSchema = z.strictObject(
-  { ...wholePostFields, id: identifier.optional() },
-  { error: unknownKeyError({ keys: Object.keys(wholePostFields) }) },
+const additionSchema = strict(
+  {
+    posts: z
+      .array(newPostSchema)
+      .max(mostPosts)
+      .describe('the next posts in time order; the first of a thread is the claim'),
+    end: z
+      .boolean()
+      .default(false)
+      .describe('no post will follow: a thread that the policy never stops is decided with its last post'),
+  },
+  { post: 'posts (a list)', replies: 'posts', last: 'end', final: 'end' },
 );
+
 const mostThreads = 1000;
 const unread = 'not read; so that lines of thread files can be sent as they are';
 const { event, veracity, rumor, split, labels } = threadSchema.shape;
-const wholeThreadFields = {
+const wholeThreadSchema = strict({
   event: event.describe(unread),
   veracity: veracity.describe(unread),
   rumor: rumor.describe(unread),
   split: split.describe(unread),
   labels: labels.describe(unread),
   id: identifier.optional(),
-  posts: z.array(wholePostSchema).min(1).max(mostPosts).describe('the claim, then the replies in time order'),
-};
+  posts: z
+    .array(strict({ ...postSchema.shape, text, id: identifier.optional() }))
+    .min(1)
+    .max(mostPosts)
+    .describe('the claim, then the replies in time order'),
+});
 
-const wholeThreadsSchema = z.strictObject(
-  {
-    threads: z
-      .array(z.strictObject(wholeThreadFields, { error: unknownKeyError({ keys: Object.keys(wholeThreadFields) }) }))
-      .min(1)
-      .max(mostThreads),
-  },
-  {
-    error: unknownKeyError({
-      keys: ['threads'],
-      nearMisses: { thread: 'threads (a list)', posts: 'threads ([{ posts }])', id: 'threads ([{ id, posts }])' },
-    }),
-  },
+const wholeThreadsSchema = strict(
+  { threads: z.array(wholeThreadSchema).min(1).max(mostThreads) },
+  { thread: 'threads (a list)', posts: 'threads ([{ posts }])', id: 'threads ([{ id, posts }])' },
 );
 
 const about = (operationId: string, summary: string) => ({ tags: ['threads'], operationId, summary });

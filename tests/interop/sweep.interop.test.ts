@@ -246,7 +246,7 @@ describe('a sweep on a queue', () => {
     const cwd = await prepare(temporaryFolder());
     const swept = await earshot([...sweep, '--queue', redis.address.replace('//', '//:secret@')], { cwd });
     expect(swept.code).toBe(2);
-    expect(swept.errors).toContain(`cannot reach the queue at ${redis.address} (`);
+    expect(swept.errors).toContain(`Redis at ${redis.address} cannot be used: `);
     expect(swept.errors).not.toContain('secret');
   });
 });

@@ -58,7 +58,7 @@ describe('serve', () => {
       /^1 earshot: --sessions is "here"; give memory, or an address/,
     );
     expect(await fails(folder, '--sessions', 'redis://127.0.0.1:1')).toMatch(
-      /^2 earshot: Redis at 127\.0\.0\.1:1 cannot be used/,
+      /^2 earshot: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used/,
     );
     expect(await fails(folder, '--detector', 'no.yaml')).toMatch(/^1 earshot: there is no no\.yaml/);
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { redisTrouble } from '../../../experiments/serve/redis-threads.ts';
+import { redisPlace, redisTrouble } from '../../../experiments/run/redis.ts';
 
 it.each([
   [Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }), 'no server listens there'],
@@ -13,4 +13,13 @@ it.each([
   [new Error('ERR something new'), 'it says "ERR something new"'],
 ])('says in our words what %s means', (error, said) => {
   expect(redisTrouble(error)).toContain(said);
+});
+
+it('shows no password of an address, valid or not', () => {
+  expect(redisPlace('rediss://me:secret@head:6380/2', '--queue')).toBe('rediss://head:6380');
+  for (const wrong of ['http://me:secret@head', '//me:secret@head']) {
+    const refused = () => redisPlace(wrong, '--sessions');
+    expect(refused).toThrow('…@head"; give memory, or an address');
+    expect(refused).not.toThrow('secret');
+  }
 });
