@@ -45,7 +45,7 @@ export function makeFolders(path: string): void {
 }
 
 /**
- * Replaces a file so that a reader, a crash or a power cut sees the old or the new content, never a part. A symbolic
+ * Writes or replaces a file, with its missing folders, so that a reader, a crash or a power cut sees the old or the new content, never a part. A symbolic
  * link stays: the file that it points to is replaced. Devices and pipes are written to. write-file-atomic 6 issues a
  * single write and ignores a short one: on a disk that fills up, it renames the truncated file over the good one and
  * reports success.
@@ -60,6 +60,7 @@ export function writeFileAtomically(path: string, content: string | Uint8Array):
       writeFileSync(target, bytes);
       return;
     }
+    if (!existsSync(dirname(target))) makeFolders(dirname(target));
     // In the same folder, because a rename cannot cross disks; hidden, so that it does not look like a finished file.
     temporary = join(dirname(target), `.${basename(target)}.${process.pid}-${++temporaryFiles}.tmp`);
     writeDurably(temporary, bytes);

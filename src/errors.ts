@@ -36,6 +36,7 @@ const remedies: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder; correct the path or create the folder',
   ENOTDIR: 'part of its path is a file, not a folder; correct the path',
   EISDIR: 'it is a folder; give the path of a file',
+  EBUSY: 'it is in use, as a working folder or a mount point is; choose another path, such as a folder within it',
   EEXIST: 'a file stands where a folder is needed; move the file away or choose another path',
 };
 

@@ -1,5 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
+import { counted } from '../../src/counted.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { terminalTable } from '../report/table.ts';
@@ -157,21 +158,23 @@ async function freshThreads(
     else if (labelled.has(loss) && goldName(task, thread) === null) unlabelled++;
     else fresh.push(thread);
   }
-  if (familiar.length > 0)
-    onNote(`${policy.folder} learnt from ${familiar.length} of these threads or was tested on them; they are left out`);
-  if (unlabelled > 0) onNote(`${unlabelled} threads have no label, which --loss ${loss} needs; they are left out`);
   const { threads, duplicates, unfinished, quietHours } = calibrationThreads(fresh, {
     familiar,
     quietHours: quiet,
   });
-  if (duplicates > 0) onNote(`${duplicates} threads repeat the claim of one of those; they are left out`);
-  if (unfinished > 0)
-    onNote(
-      `${unfinished} threads had a post in the last ${quietHours?.toFixed(1)} h of the file and may go on; they are left out (--quiet 0 keeps them)`,
-    );
+  const leftOut = (count: number, which: string) => {
+    if (count > 0) onNote(`left out: ${counted(count, 'thread')} ${which}`);
+  };
+  leftOut(familiar.length, `that ${policy.folder} learnt from or was tested on`);
+  leftOut(unlabelled, `without a label, which --loss ${loss} needs`);
+  leftOut(duplicates, 'with the claim of another one');
+  leftOut(
+    unfinished,
+    `with a post in the last ${quietHours?.toFixed(1)} h of the file, to which more may come (--quiet 0 keeps them)`,
+  );
   if (threads.length === 0)
     throw new InputError(
-      `no thread of ${path} is left to calibrate on; give threads that ${policy.folder} has never seen`,
+      `no thread of ${path} is left to calibrate on; give finished threads${labelled.has(loss) ? ' with labels' : ''} that ${policy.folder} has never seen`,
     );
   return [...threads];
 }

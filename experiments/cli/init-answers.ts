@@ -5,11 +5,13 @@ import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { present } from '../../src/present.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
+import { experimentName } from '../config/experiment-file.ts';
 import { type Goal, goals } from '../init/experiment-text.ts';
 import type { FoundEncoder } from '../init/found-encoders.ts';
 import { fittingParts, type foundIn } from '../init/found-threads.ts';
-import { list, shareOf } from './option-values.ts';
+import { list, properShareOf } from './option-values.ts';
 import type { Ask } from './questions.ts';
+import { refuseExisting } from './shared-options.ts';
 
 interface GivenAnswers {
   task?: string;
@@ -25,9 +27,10 @@ interface GivenAnswers {
 /** The answers from the options, and from questions for the rest. */
 export async function answersTo(
   contents: ReturnType<typeof foundIn>,
-  options: GivenAnswers & { ask: Ask; threads: number },
+  options: GivenAnswers & { ask: Ask; threads: number; force: boolean },
 ) {
-  const { ask, threads } = options;
+  const { ask, threads, force } = options;
+  const outOf = (name: string) => options.out ?? `${name}.yaml`;
   const names = contents.tasks.map(({ task }) => task.name);
   const taskName = await ask('Which label is decided', {
     option: options.task ?? (names.length > 1 ? undefined : names[0]),
@@ -76,10 +79,15 @@ export async function answersTo(
     fallback: 'my-threads',
     explanation:
       'The file that is written and the folder of the runs are called so. Letters, digits, dots, dashes and underscores.',
+    check(answer) {
+      const { error } = experimentName.safeParse(answer);
+      if (error) throw new InputError(`${JSON.stringify(answer)} cannot be the name: ${error.issues[0].message}`);
+      refuseExisting({ out: outOf(answer), force });
+    },
   });
   return {
     ...{ name, task, alerts, detector, encoder, goal, level, labelled, parts, notes },
-    out: options.out ?? `${name}.yaml`,
+    out: outOf(name),
   };
 }
 
@@ -124,11 +132,12 @@ async function chosenGoal(
         'A policy that stops early may predict something else than it would at the end of the thread. This is the largest share of threads in which that may happen; it holds with 90% confidence. More is earlier. Write other for an agent without a guarantee: one that saves queries, or is chosen by macro-F1 and delay.',
       check(text) {
         if (isOpen && text === 'other') return;
-        if (shareOf(text) === null) throw new InputError(`${JSON.stringify(text)} is no share; give one such as 5%`);
+        if (properShareOf(text) === null)
+          throw new InputError(`${JSON.stringify(text)} is no share; give one such as 5%`);
       },
     },
   );
-  if (answer !== 'other') return { goal: 'guarantee', level: shareOf(answer) ?? usualLevel };
+  if (answer !== 'other') return { goal: 'guarantee', level: properShareOf(answer) ?? usualLevel };
   const choices = Object.keys(goals).filter((name) => name !== 'guarantee');
   const other = await ask('What the agent is for', {
     ...{ choices, meanings: goals, fallback: 'best-f1' },
@@ -170,7 +179,7 @@ async function chosenEncoder(options: {
   const encoder = encoders.find(({ name }) => name === which) ?? transformerIn(which, which);
   if (encoder === null)
     throw new InputError(
-      `there is no sentence encoder ${which} here; there is ${names.join(', ')}. docs/how-to/choose-an-encoder.md says how to get one`,
+      `there is no sentence encoder ${which} here; give ${names.join(', ')}. docs/how-to/choose-an-encoder.md says how to get one`,
     );
   return encoder.config;
 }

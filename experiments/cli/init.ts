@@ -15,9 +15,8 @@ import { countsInWords, fewestLabelled, foundIn, labelCommandFor, readsTimes } f
 import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import { answersTo } from './init-answers.ts';
-import { type OptionsOf, percentage, refuseOptions } from './option-values.ts';
+import { type OptionsOf, properShare, refuseOptions } from './option-values.ts';
 import { questions } from './questions.ts';
-import { refuseExisting } from './shared-options.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 /** With fewer labelled threads, scores and detectors change much from one draw to the next. */
@@ -70,7 +69,7 @@ function initOptions() {
     .option(
       '--risk-level <share>',
       'a guarantee with this risk level: largest share of predictions that may change, or of early alerts that may be withdrawn, such as 5%',
-      percentage,
+      properShare,
     )
     .option(
       '--alerts <labels>',
@@ -123,10 +122,8 @@ async function init(argument: string | undefined, options: InitOptions & { termi
     const contents = foundIn(threads, path);
     const { posts, postsWithoutTime } = contents.description;
     stderr.write(foundText(contents, { threads: threads.length, width: proseWidth(terminal) }));
-    const { out, notes, ...answers } = await answersTo(contents, { ...options, ask, threads: threads.length });
+    const { out, notes, ...answers } = await answersTo(contents, { ...options, force, ask, threads: threads.length });
     for (const note of notes) stderr.write(`${wrapped(`  ${note}`, { width: proseWidth(terminal), indent: '  ' })}\n`);
-    refuseExisting({ out, force });
-
     const { detector, parts, labelled } = answers;
     const timing = readsTimes({ labelled, posts, postsWithoutTime });
     if (parts === null && labelled < fewLabels)

@@ -56,20 +56,26 @@ export const port = numberThat(
 export const number = numberThat((value) => !Number.isNaN(value), 'It must be a number.');
 export const amount = numberThat((value) => value > 0, 'It must be a number above 0.');
 export const hours = numberThat((value) => value >= 0, 'It must be a number of hours from 0 up.');
-export const share = numberThat((value) => value >= 0 && value <= 1, 'It must be a number from 0 to 1.');
-/** Parses a share above 0 and below 1. */
-export const properShare = numberThat(
-  (value) => value > 0 && value < 1,
-  'It must be a number between 0 and 1, such as 0.05.',
+
+/** A share from 0 to 1, such as 0.1 or 10%; null for another text. */
+function shareOf(text: string): number | null {
+  const isPercent = text.endsWith('%');
+  const number = isPercent ? text.slice(0, -1) : text;
+  const value = Number(number) / (isPercent ? 100 : 1);
+  return number.trim() !== '' && value >= 0 && value <= 1 ? value : null;
+}
+export const share = optionValue(shareOf, 'It must be a share from 0 to 1, such as 0.1 or 10%.');
+export const positiveShare = optionValue(
+  (text) => shareOf(text) || null,
+  'It must be a share above 0, such as 0.1 or 10%.',
 );
 
-/** A share above 0, such as 0.1 or 10%; null for another text. */
-export function shareOf(text: string): number | null {
-  const [, number = '', sign] = /^([\d.]+)(%?)$/.exec(text.trim()) ?? [];
-  const value = Number(number) / (sign === '%' ? 100 : 1);
-  return number !== '' && value > 0 && value <= 1 ? value : null;
+/** A share above 0 and below 1; null for another text. */
+export function properShareOf(text: string): number | null {
+  const value = shareOf(text) || null;
+  return value === 1 ? null : value;
 }
-export const percentage = optionValue(shareOf, 'It must be a share above 0, such as 0.1 or 10%.');
+export const properShare = optionValue(properShareOf, 'It must be a share between 0 and 1, such as 0.05 or 5%.');
 
 /** Parses `0/10`, the first of ten shares. A missing index is refused: `--shard $UNSET/10` would run the first share everywhere. */
 export const indexOfShares = optionValue((text) => {

@@ -8,7 +8,7 @@ import type { Encoder } from '../../src/text/encoder.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { terminalTable } from '../report/table.ts';
 import { wrapped } from '../report/terminal-text.ts';
-import { collect, commandLineOf, optionValue, percentage, seed } from './option-values.ts';
+import { collect, commandLineOf, optionValue, positiveShare, seed } from './option-values.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function selectCommand(terminal: Terminal) {
@@ -30,7 +30,7 @@ export function selectCommand(terminal: Terminal) {
       '--encoder <encoder>',
       'selectors read its vectors in place of words: universal-sentence-encoder, the folder of a transformer, or options as in an experiment (docs/how-to/choose-an-encoder.md)',
     )
-    .option('--share <share>', 'how much of every class to select', percentage, 0.5)
+    .option('--share <share>', 'how much of every class to select', positiveShare, 0.5)
     .option('--seed <number>', 'of folds and random selections', seed, 1)
     .option('--delimiter <character>', 'between the fields (default: found from the header)')
     .option('--quote <character>', 'around fields with delimiters or line breaks, or none (default: ")')

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Option } from '@commander-js/extra-typings';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { InputError } from '../../src/errors.ts';
-import { amount, percentage, positiveInteger, seed, share } from './option-values.ts';
+import { amount, positiveInteger, positiveShare, seed, share } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface BudgetFlags {
@@ -64,7 +64,7 @@ export const auditOptions = {
   share: new Option(
     '--audit <share>',
     'share of threads, drawn at random, that are read on to their end, so that `earshot monitor` can check the guarantee; such as 10%',
-  ).argParser(percentage),
+  ).argParser(positiveShare),
   file: new Option('--audits <file>', 'where audits are appended').default('audits.jsonl'),
   seed: new Option('--audit-seed <number>', 'another seed draws other threads').default(1).argParser(seed),
   queries: new Option('--audit-queries <count>', 'no further thread is drawn once audits took so many queries')

@@ -40,7 +40,8 @@ export async function train(options: Training): Promise<OpenedExperiment> {
   const { name } = experiment;
   const all = trialsOf(experiment);
   if (options.dryRun) {
-    terminal.stdout.write(listing(experiment));
+    const value = { name, trials: all.map((trial) => ({ trial: trialId(trial), label: trial.label })) };
+    printResult(terminal, { json: options.json, value, text: listing(experiment) });
     return experiment;
   }
   const trials = trialsOfShard(experiment, options.shard);

@@ -43,8 +43,10 @@ function configProblems({ schema, input, error }: { schema: z.ZodType; input: un
         );
       const value = valueAt(input, issue.path);
       // Of several kinds of value none can be told to be meant, nor which of their keys are known.
-      if (value === undefined && issue.code === 'invalid_union' && issue.discriminator !== undefined)
-        return `  ${place}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
+      if (value === undefined && issue.code === 'invalid_union')
+        return issue.discriminator === undefined
+          ? `  ${place}: is missing`
+          : `  ${place}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
       const isShown = value !== undefined && !issue.path.some((part) => MAY_HOLD_SECRET.test(String(part)));
       const actual = isShown ? ` (found ${typeof value === 'number' ? value : shown(value)})` : '';
       const message = issue.message.replace(

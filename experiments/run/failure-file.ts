@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { makeFolder } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import { isFinished, type TrialOutcome } from './trial.ts';
@@ -33,7 +32,6 @@ export function noteOutcome(directory: string, outcome: TrialOutcome): void {
   }
   const { severity, message } = outcome;
   try {
-    makeFolder(directory);
     writeJsonFile(path, { severity, message });
   } catch (error) {
     // A full disk may be why it failed. The command tells of the failure in any case.

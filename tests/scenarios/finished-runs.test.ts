@@ -54,12 +54,12 @@ describe('evaluate', () => {
   });
 
   it('prints the scores even where they cannot be written', async () => {
-    const { code, out, errors } = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'no/s.json'], {
+    const { code, out, errors } = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'runs'], {
       cwd,
     });
     expect(code).toBe(1);
     expect(out).toContain('\nstop agent ');
-    expect(errors).toMatch(/earshot: cannot write \d+ bytes to no\/s\.json \(ENOENT\)/);
+    expect(errors).toMatch(/earshot: cannot write \d+ bytes to runs \(EISDIR\)/);
   });
 
   it('says so when the run is not finished', async () => {

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { Redis } from 'ioredis';
-import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
+import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { hashOfFile } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
 import { isPlainObject } from '../../config/overrides.ts';
@@ -50,7 +50,6 @@ export async function locateFiles(
       const content = await promisify(gunzip)(packed);
       if (createHash('sha256').update(content).digest('hex') !== hash)
         throw new InputError(`what the queue holds as ${path} is not what its name says; start the sweep again`);
-      makeFolder(join(cache, 'files', hash));
       writeFileAtomically(fetched, content);
     }
     places.set(path, fetched);

@@ -68,7 +68,6 @@ export async function fetchParcel(redis: Redis, { job, directory, places }: Parc
     if (!/^([\w-][\w.-]*\/)*[\w-][\w.-]*$/.test(name))
       throw new Error(`the parcel of ${job} holds ${JSON.stringify(name)}, which is no file of a run`);
     const path = join(incoming, name);
-    makeFolder(dirname(path));
     writeFileAtomically(path, await promisify(gunzip)(packed));
     if (isConfig(name) && places.size > 0) writeJsonFile(path, relocated(readJsonFile(path, z.unknown()), places));
   }

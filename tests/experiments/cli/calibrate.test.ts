@@ -190,9 +190,8 @@ describe('calibrate', () => {
     const before = existsSync(join(cwd, run, 'policy/manifest.json'));
     const few = await calibrate(run, '--threads', 'few.jsonl');
     expect(few.code).toBe(1);
-    expect(few.errors).toContain(
-      `learnt from ${trainedOn.length} of these threads or was tested on them; they are left out`,
-    );
+    const leftOut = (policy: string) => `${trainedOn.length} threads that ${policy} learnt from or was tested on`;
+    expect(few.errors).toContain(`left out: ${leftOut(join(run, 'policy'))}`);
     expect(few.errors).toContain(
       'threads cannot show that at most 5% of predictions would change, with 90% confidence: that takes 45',
     );
@@ -200,9 +199,7 @@ describe('calibrate', () => {
     // Its bundle knows them, too; one of an earlier version those alone that it learnt from.
     expect((await earshot(['export', run, '--out', 'knowing'], { cwd })).code).toBe(0);
     const ofBundle = await calibrate('knowing', '--threads', 'few.jsonl');
-    expect(ofBundle.errors).toContain(
-      `knowing learnt from ${trainedOn.length} of these threads or was tested on them; they are left out`,
-    );
+    expect(ofBundle.errors).toContain(`left out: ${leftOut('knowing')}`);
     writeFileSync(join(cwd, 'known.jsonl'), linesOf(trainedOn));
     const none = await calibrate(run, '--threads', 'known.jsonl');
     expect([none.code, none.errors]).toEqual([
@@ -214,8 +211,18 @@ describe('calibrate', () => {
   it('takes labels for harm, and shares between 0 and 1', async () => {
     const harm = await calibrate(run, '--threads', 'fresh.jsonl', '--loss', 'harm');
     expect(harm.code).toBe(1);
-    expect(harm.errors).toContain('80 threads have no label, which --loss harm needs');
+    expect(harm.errors).toContain('left out: 80 threads without a label, which --loss harm needs');
     const one = await calibrate(run, '--threads', 'fresh.jsonl', '--confidence', '1');
-    expect([one.code, one.errors]).toEqual([1, expect.stringContaining('It must be a number between 0 and 1')]);
+    expect([one.code, one.errors]).toEqual([1, expect.stringContaining('It must be a share between 0 and 1')]);
+    const [share, percent] = await Promise.all(
+      ['0.2', '20%'].map((level) =>
+        calibrate(run, '--threads', 'fresh.jsonl', '--curve', '--json', '--confidence', '90%', '--risk-level', level),
+      ),
+    );
+    expect([percent.code, percent.out]).toEqual([0, share.out]);
+    writeFileSync(join(cwd, 'unlabelled.jsonl'), linesOf([{ ...fresh[0], rumor: null, veracity: null }]));
+    const unlabelled = await calibrate(run, '--threads', 'unlabelled.jsonl', '--loss', 'harm');
+    expect(unlabelled.errors).toContain('left out: 1 thread without a label');
+    expect(unlabelled.errors).toContain('give finished threads with labels that');
   });
 });

@@ -8,6 +8,7 @@ import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { sourceOf } from '../../checkpoints/policy/small-bundle.ts';
 import type { Outcome } from '../../child-output.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { tinyModelFiles, writeModel } from '../../src/text/tiny-model.ts';
 import { earshot, tiny, writeExperiment } from './command-line.ts';
 
@@ -138,6 +139,8 @@ describe('export', () => {
     expect((await earshot(['export', 'begun', '--out', 'x'], { cwd })).errors).toMatch(
       /begun holds no policy: .*a run of a stop agent has one when it is finished/,
     );
+    const here = await earshot(['export', join(cwd, run), '--out', '.'], { cwd: temporaryFolder() });
+    expect([here.code, here.errors]).toEqual([1, expect.stringContaining('the bundle . (EBUSY): it is in use, as a')]);
     expect((await exportTo('x', '--system', 'after 7 h')).errors).toContain(
       'has no system "after 7 h" that can be deployed; did you mean "after 1 h"?',
     );

@@ -222,7 +222,7 @@ describe('init', () => {
     await earshot([...words, 'named', '--encoder', 'elsewhere'], { cwd });
     expect(await encoderOf('named')).toMatchObject({ model: 'elsewhere', dtype: 'fp32' });
     const { errors } = await earshot([...words, 'none', '--encoder', 'bert'], { cwd });
-    expect(errors).toMatch(/^earshot: there is no sentence encoder bert here; there is none, .*\.\/models\/small/m);
+    expect(errors).toMatch(/^earshot: there is no sentence encoder bert here; give none, .*\.\/models\/small/m);
   });
 
   it('lets a detector of few threads read times where nearly all posts have one', async () => {
@@ -309,6 +309,12 @@ describe('init', () => {
     expect(silent.errors).toContain('no answer; give the answers as options, or --yes');
     await errors('threads.jsonl');
     expect(await errors('threads.jsonl')).toContain('my-threads.yaml exists already; give another --out, or --force');
+    expect(await errors('threads.jsonl', '--name', '../x')).toContain('"../x" cannot be the name: letters, digits');
+    // Who answers questions is asked again, and loses no answer.
+    const stdin = Readable.from(['5%\nlocal\na b\nmy-threads\n']);
+    const asked = await earshot(['init', 'threads.jsonl', '--encoder', 'none', '--force'], { cwd, stdin });
+    expect(asked.errors).toContain('"a b" cannot be the name');
+    expect(asked.code, asked.errors).toBe(0);
   });
 
   it('gives the paper’s sizes where there are threads enough', () => {

@@ -46,6 +46,9 @@ describe('a sweep', () => {
     expect(listed.out).toMatch(
       /^[0-9a-f]{12}\/seed-1 {2}alpha=0\.6, seed 1\n.*\n6 trials: 3 settings, 2 seeds each\n$/s,
     );
+    const { out } = await earshot(['sweep', 'sweep.yaml', '--dry-run', '--json'], { cwd });
+    const [{ trial }, ...others] = JSON.parse(out).trials;
+    expect([others.length, listed.out]).toEqual([5, expect.stringContaining(`${trial}  alpha=`)]);
     expect(readdirSync(cwd)).toEqual(['sweep.yaml']);
   });
 

@@ -135,7 +135,9 @@ describe('unreadable answers', () => {
     expect(server.requests).toHaveLength(5 + 15 * 2);
     const tolerant = await command(...annotate, '--retry-unreadable', '--max-unreadable', '1', '--json');
     expect(JSON.parse(tolerant.out)).toMatchObject({ asked: 0, cached: 5, unreadable: 15, stopped: null });
-    expect((await command(...annotate, '--max-unreadable', '2')).errors).toContain('It must be a number from 0 to 1.');
+    expect((await command(...annotate, '--max-unreadable', '2')).errors).toContain(
+      'It must be a share from 0 to 1, such as 0.1 or 10%.',
+    );
   });
 
   it('end the run before more is asked, however much is asked at once', async () => {

@@ -25,6 +25,13 @@ function problems(input: unknown): string[] {
   }
 }
 
+it('says of what is missing that it is, whatever it may be', () => {
+  const needed = z.strictObject({ of: z.union([z.string(), z.strictObject({ name: z.string() })]) });
+  expect(() => checkedConfig({ schema: needed, input: {}, wrong: 'it is wrong' })).toThrow(
+    'it is wrong:\n  of: is missing',
+  );
+});
+
 it('has none of a good configuration', () => {
   expect(problems({ name: 'x' })).toEqual([]);
 });

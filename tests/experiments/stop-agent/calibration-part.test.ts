@@ -57,7 +57,7 @@ it('lets a training find its guarantee there, by which it is tested and decides'
   const { writeThreads } = await import('../../../src/data/thread-file.ts');
   await writeThreads(path, synthesizeThreads({ threads: 160, seed: 1 }));
   const again = await earshot(['calibrate', run, '--threads', path, '--risk-level', '0.3'], { cwd });
-  expect(again.errors).toContain('learnt from 144 of these threads or was tested on them');
+  expect(again.errors).toContain('left out: 144 threads that');
 });
 
 it('refuses fewer threads than can show the guarantee', () => {
