@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { fstatSync } from 'node:fs';
-import { Command } from '@commander-js/extra-typings';
+import { Command, Option } from '@commander-js/extra-typings';
 import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
 import { auditOptions, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './shared-options.ts';
 import type { Terminal } from './terminal.ts';
@@ -51,7 +51,7 @@ function serveOptions() {
       '--with-parent',
       'end when the process that started the server has ended, or has closed the pipe at its standard input',
     )
-    .option('--log-level <level>', 'error, info or silent', 'info')
+    .addOption(new Option('--log-level <level>', 'what is logged').choices(['error', 'info', 'silent']).default('info'))
     .addHelpText(
       'after',
       `

@@ -4,7 +4,7 @@ import { gunzip } from 'node:zlib';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { grouped } from '../../src/counted.ts';
-import { InputError } from '../../src/errors.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
 /** Characters of a thread's id. */
@@ -123,6 +123,8 @@ export function problemOf(
 ) {
   if (error instanceof HttpProblem) return error;
   if (error instanceof InputError) return new HttpProblem(400, withoutFolders(error.message));
+  // A policy that queries language models while it reads: the request can be sent again.
+  if (error instanceof ProviderError) return unavailable(withoutFolders(error.message));
   const { statusCode = 500, validation, validationContext } = error;
   if (validation !== undefined && validation.length > 0) {
     // An unknown key comes first: where `txt` stands for `text`, that says more than that `text` is missing.
@@ -133,7 +135,8 @@ export function problemOf(
     // Fields of the body go without saying.
     const context = path.length === 0 || validationContext !== 'body' ? [validationContext ?? 'body'] : [];
     const field = [...context, ...path].join('.');
-    return new HttpProblem(400, `${field}: ${message}`, { field });
+    const problem = message.replace(/^Invalid input: expected (.*), received undefined$/, 'is missing; expected $1');
+    return new HttpProblem(400, `${field}: ${problem}`, { field });
   }
   if (statusCode === 413) return bodyTooLarge(mostBytes);
   const messages: Readonly<Record<number, string>> = {

@@ -168,7 +168,7 @@ function addHooks(
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const problem = problemOf(error, { mostBytes: request.routeOptions.bodyLimit });
     // The message of a defect may quote what it was about; its name and place do not.
-    if (problem.statusCode >= 500 && !(error instanceof HttpProblem))
+    if (problem.statusCode === 500)
       logger.error({ reqId: request.id, error: error.name, at: placesOf(error) }, 'defect');
     return answerProblem(reply, problem);
   });

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { wholePost } from '../../checkpoints/policy/policy-post.ts';
 import { unknownKeyError } from '../../src/data/bad-item.ts';
-import { postSchema, threadSchema } from '../../src/data/thread.ts';
+import { checkPosts, postSchema, threadSchema } from '../../src/data/thread.ts';
 import { type ThreadDecision, threadDecider, threadDecisionSchema, threadViewSchema } from '../stop-agent/decide.ts';
 import type { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem, longestId, problems } from './http-problem.ts';
@@ -70,7 +70,7 @@ const wholeThreadSchema = strict({
     .min(1)
     .max(mostPosts)
     .describe('the claim, then the replies in time order'),
-});
+}).superRefine(checkPosts);
 
 const wholeThreadsSchema = strict(
   { threads: z.array(wholeThreadSchema).min(1).max(mostThreads) },

@@ -151,26 +151,33 @@ export const threadSchema = z
   .strictObject(threadFields, {
     error: unknownKeyError({ keys: Object.keys(threadFields), nearMisses: otherNamesOfThreadFields }),
   })
-  .superRefine((thread, context) => {
-    const places = new Map<string, number>();
-    for (const [index, post] of thread.posts.entries()) {
-      const first = places.get(post.id);
-      if (first !== undefined)
-        context.addIssue({
-          code: 'custom',
-          path: ['posts', index, 'id'],
-          message: `repeats the id ${JSON.stringify(post.id)} of posts.${first}; ids are unique within a thread`,
-        });
-      places.set(post.id, index);
-    }
-    const late = firstPostOutOfOrder(thread.posts);
-    if (late !== null)
+  .superRefine(checkPosts);
+
+/** Adds issues for posts that repeat an id, and for replies that are not in time order. */
+export function checkPosts(
+  { posts }: { posts: readonly { readonly id?: string | undefined; readonly time: string | null }[] },
+  context: z.core.$RefinementCtx,
+): void {
+  const places = new Map<string, number>();
+  for (const [index, { id }] of posts.entries()) {
+    if (id === undefined) continue;
+    const first = places.get(id);
+    if (first !== undefined)
       context.addIssue({
         code: 'custom',
-        path: ['posts', late.index, 'time'],
-        message: `${late.time} is earlier than ${late.previous} before it; replies must be in time order (\`earshot data import threads --sort\` sorts them)`,
+        path: ['posts', index, 'id'],
+        message: `repeats the id ${JSON.stringify(id)} of posts.${first}; ids are unique within a thread`,
       });
-  });
+    places.set(id, index);
+  }
+  const late = firstPostOutOfOrder(posts);
+  if (late !== null)
+    context.addIssue({
+      code: 'custom',
+      path: ['posts', late.index, 'time'],
+      message: `${late.time} is earlier than ${late.previous} before it; replies must be in time order (\`earshot data import threads --sort\` sorts them)`,
+    });
+}
 
 /** One post in memory, with every field present. */
 export type Post = z.infer<typeof postSchema>;
@@ -178,7 +185,9 @@ export type Post = z.infer<typeof postSchema>;
 export type Thread = z.infer<typeof threadSchema>;
 
 /** The claim may be younger than a reply (a quoted or re-created source); replies among themselves may not. */
-function firstPostOutOfOrder(posts: readonly Post[]): { index: number; time: string; previous: string } | null {
+function firstPostOutOfOrder(
+  posts: readonly Pick<Post, 'time'>[],
+): { index: number; time: string; previous: string } | null {
   let previous: string | null = null;
   for (let index = 1; index < posts.length; index++) {
     const { time } = posts[index];

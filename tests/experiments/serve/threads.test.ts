@@ -203,6 +203,34 @@ describe('the prediction', () => {
   });
 });
 
+it('says that a detector cannot be asked now where the policy queries it while it reads', async () => {
+  let isDown = true;
+  const ask = async () => {
+    if (isDown) throw new ProviderError('the endpoint is down');
+    return { label: 'rumor', probabilities: null };
+  };
+  const folder = await mixedBundle({ queries: { lengths: [1, 2], actsAt: 'every-post', maxPosts: 10 } });
+  const server = await smallServer({ bundles: { small: folder }, ask });
+  const failed = await server.post('t', { posts: [post('a')] });
+  expect(failed).toEqual({ status: 503, body: { error: 'the endpoint is down', field: null } });
+  expect(server.log.filter((line) => line.includes('defect'))).toEqual([]);
+  isDown = false;
+  expect(await server.post('t', { posts: [post('a')] })).toMatchObject({ status: 200, body: { queries: 1 } });
+});
+
+it('refuses a whole thread that no thread file may hold', async () => {
+  const server = await smallServer();
+  const decided = async (...posts: object[]) => (await server.decide({ threads: [{ posts }] })).body;
+  expect(await decided({ id: '1', text: 'a' }, { id: '1', text: 'b' })).toMatchObject({
+    field: 'threads.0.posts.1.id',
+  });
+  const days = ['02', '03', '02'].map((day) => ({ text: 'a', time: `2024-01-${day}T00:00:00Z` }));
+  const unordered = await decided(...days);
+  expect(unordered.error).toContain('is earlier than 2024-01-03T00:00:00Z before it');
+  expect(unordered.field).toBe('threads.0.posts.2.time');
+  expect((await server.decide({})).body.error).toBe('threads: is missing; expected array');
+});
+
 describe('threads in memory', () => {
   it('are refused where there is no room, expire when idle, and their texts go with the decision', async () => {
     let now = 0;
