@@ -66,11 +66,10 @@ export class RunDirectory {
   static open(path: string): RunDirectory {
     const run = new RunDirectory(path);
     if (existsSync(run.file('config.json'))) return run;
-    const below = firstRunBelow(path, 2);
-    const remedy = below === null ? 'the folder that a training made' : `a run that it holds, such as ${below}`;
-    throw new InputError(
-      existsSync(path) ? `${path} is no run directory: it has no config.json; give ${remedy}` : missingRun(path),
-    );
+    if (!existsSync(path)) throw new InputError(missingRun(path));
+    const [below] = foldersWith(['config.json'], path, 2);
+    const remedy = below === undefined ? 'the folder that a training made' : `a run that it holds, such as ${below}`;
+    throw new InputError(`${path} is no run directory: it has no config.json; give ${remedy}`);
   }
 
   /** The path of the run's metrics, for `openMetricsLog`. */
@@ -185,12 +184,12 @@ export class RunDirectory {
   }
 }
 
-/** Finds a run inside the folder: one level below for a variant, two for an experiment. */
-function firstRunBelow(folder: string, levels: number): string | null {
-  if (levels === 0 || !existsSync(folder) || !statSync(folder).isDirectory()) return null;
-  const paths = readdirSync(folder)
-    .sort()
-    .map((name) => join(folder, name));
-  const run = paths.find((path) => existsSync(join(path, 'config.json')));
-  return run ?? paths.map((path) => firstRunBelow(path, levels - 1)).find((path) => path !== null) ?? null;
+/** The folders with one of these files, in a folder and at most so many levels below it, in the order of their names. */
+export function foldersWith(names: readonly string[], folder: string, levels: number): string[] {
+  if (!statSync(folder).isDirectory()) return [];
+  if (names.some((name) => existsSync(join(folder, name)))) return [folder];
+  if (levels === 0) return [];
+  return readdirSync(folder)
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .flatMap((name) => foldersWith(names, join(folder, name), levels - 1));
 }

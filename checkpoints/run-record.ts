@@ -75,22 +75,9 @@ export function gitState(home = dirname(import.meta.dirname)): Provenance['git']
   }
 }
 
-/** Facts of a run that its configuration does not contain. */
-const runFactsSchema = z.object({
-  seed: z.number().int(),
+const sessionSchema = provenanceSchema.extend({
   backend: z.string().describe('the tensor backend, such as wasm'),
   device: z.string().describe('what the backend computes on, in words'),
-  hashes: z
-    .record(z.string(), z.string())
-    .describe('of everything read that the config only names: data, embeddings, annotations'),
-  startedAt: z.iso.datetime().optional().describe('now, unless the caller knows better'),
-});
-
-export type RunFacts = z.infer<typeof runFactsSchema>;
-
-const sessionSchema = provenanceSchema.extend({
-  backend: z.string(),
-  device: z.string(),
   startedAt: z.iso.datetime(),
 });
 
@@ -98,8 +85,14 @@ const sessionSchema = provenanceSchema.extend({
 export const runRecordSchema = sessionSchema.extend({
   formatVersion: z.literal(1),
   seed: z.number().int(),
-  hashes: z.record(z.string(), z.string()),
+  hashes: z
+    .record(z.string(), z.string())
+    .describe('of everything read that the config only names: data, embeddings, annotations'),
   resumed: z.array(sessionSchema),
 });
 
 export type RunRecord = z.infer<typeof runRecordSchema>;
+
+/** Facts of a run that its configuration does not contain. It starts now, unless the caller knows better. */
+export type RunFacts = Pick<RunRecord, 'seed' | 'backend' | 'device' | 'hashes'> &
+  Partial<Pick<RunRecord, 'startedAt'>>;

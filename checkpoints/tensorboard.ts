@@ -5,17 +5,6 @@ import { crc32c } from '@node-rs/crc32';
 import Pbf from 'pbf';
 import { onDisk } from '../src/errors.ts';
 
-/** Field numbers of tensorflow/core/util/event.proto and framework/summary.proto for scalars. */
-const eventField = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
-const summaryValueField = 1;
-const valueField = { tag: 1, simpleValue: 2, tensor: 8, metadata: 9 } as const;
-const sessionLogStatusField = 1;
-const sessionStart = 1;
-
-/** Field numbers of tensorboard/plugins/hparams/plugin_data.proto and the messages around it. */
-const pluginField = { pluginData: 1, pluginName: 1, content: 2, sessionStartInfo: 3, hparams: 1 } as const;
-const valueOfField = { number: 2, text: 3, truth: 4 } as const;
-
 export type HyperParameter = number | string | boolean;
 
 let openedFiles = 0;
@@ -40,101 +29,93 @@ export function openTensorBoard(
     return openSync(path, 'wx');
   });
 
-  function append(writeFields: (event: Pbf) => void): void {
-    const event = message((fields) => {
-      fields.writeDoubleField(eventField.wallTime, now() / 1000);
-      writeFields(fields);
-    });
-    const record = tfRecord(event);
+  /*
+   * Field numbers of tensorflow/core/util/event.proto: 1 wall time, 2 step, 3 file version, 5 summary, 7 session log; of
+   * a summary's value: 1 tag, 2 number, 8 tensor, 9 metadata.
+   */
+  function append(...fields: Field[]): void {
+    const record = tfRecord(message([[1, 'double', now() / 1000], ...fields]));
     onDisk(`append ${record.length} bytes to ${path}`, () => writeFileSync(file, record));
   }
+  const summary = (values: readonly Message[]): Field => [5, 'message', values.map((value) => [1, 'message', value])];
 
-  append((event) => event.writeStringField(eventField.fileVersion, 'brain.Event:2'));
-  if (resumeStep !== null)
-    append((event) => {
-      event.writeVarintField(eventField.step, resumeStep + 1);
-      const status = message((log) => log.writeVarintField(sessionLogStatusField, sessionStart));
-      event.writeBytesField(eventField.sessionLog, status);
-    });
+  append([3, 'string', 'brain.Event:2']);
+  // A session that starts after this step.
+  if (resumeStep !== null) append([2, 'varint', resumeStep + 1], [7, 'message', [[1, 'varint', 1]]]);
   return {
     /** Writes values by name at a whole step, also those that are not finite. @throws InputError if the disk refuses */
     scalars(step: number, values: Readonly<Record<string, number>>): void {
-      append((event) => {
-        event.writeVarintField(eventField.step, step);
-        event.writeBytesField(eventField.summary, message(scalarValues(values)));
-      });
+      const scalars = Object.entries(values).map(
+        ([tag, value]): Message => [
+          [1, 'string', tag],
+          [2, 'float', value],
+        ],
+      );
+      append([2, 'varint', step], summary(scalars));
     },
     /** Writes the settings for TensorBoard's page HPARAMS, a row per run. @throws InputError if the disk refuses */
     hyperParameters(settings: Readonly<Record<string, HyperParameter>>): void {
-      append((event) => event.writeBytesField(eventField.summary, message(settingsValue(settings))));
+      append(summary([hyperParameterValue(settings)]));
     },
     close: () => closeSync(file),
   };
 }
 
-/** The bytes of a message, which stand in another message as a field of bytes does. */
-function message(write: (fields: Pbf) => void): Uint8Array {
-  const fields = new Pbf();
-  write(fields);
-  return fields.finish();
+/** A message in the binary form of protocol buffers: its fields, each with its number and type. */
+type Message = readonly Field[];
+type Field =
+  | readonly [number, 'varint', number]
+  | readonly [number, 'float', number]
+  | readonly [number, 'double', number]
+  | readonly [number, 'string', string]
+  | readonly [number, 'boolean', boolean]
+  | readonly [number, 'message', Message];
+
+function message(fields: Message): Uint8Array {
+  const bytes = new Pbf();
+  for (const field of fields)
+    if (field[1] === 'varint') bytes.writeVarintField(field[0], field[2]);
+    else if (field[1] === 'float') bytes.writeFloatField(field[0], field[2]);
+    else if (field[1] === 'double') bytes.writeDoubleField(field[0], field[2]);
+    else if (field[1] === 'string') bytes.writeStringField(field[0], field[2]);
+    else if (field[1] === 'boolean') bytes.writeBooleanField(field[0], field[2]);
+    else bytes.writeBytesField(field[0], message(field[2]));
+  return bytes.finish();
 }
 
-const scalarValues = (values: Readonly<Record<string, number>>) => (summary: Pbf) => {
-  for (const [tag, number] of Object.entries(values))
-    summary.writeBytesField(
-      summaryValueField,
-      message((value) => {
-        value.writeStringField(valueField.tag, tag);
-        value.writeFloatField(valueField.simpleValue, number);
-      }),
-    );
-};
-
-/** A value whose metadata are the settings. */
-const settingsValue = (settings: Readonly<Record<string, HyperParameter>>) => (summary: Pbf) => {
-  const session = message((fields) => {
-    for (const entry of Object.entries(settings)) fields.writeBytesField(pluginField.hparams, message(setting(entry)));
+/** A value whose metadata are the settings: tensorboard/plugins/hparams/plugin_data.proto and the messages around it. */
+function hyperParameterValue(settings: Readonly<Record<string, HyperParameter>>): Message {
+  const start = Object.entries(settings).map(([name, value]): Field => {
+    const typed: Field =
+      typeof value === 'number'
+        ? [2, 'double', value]
+        : typeof value === 'boolean'
+          ? [4, 'boolean', value]
+          : [3, 'string', value];
+    return [
+      1,
+      'message',
+      [
+        [1, 'string', name],
+        [2, 'message', [typed]],
+      ],
+    ];
   });
-  const plugin = message((fields) => {
-    fields.writeStringField(pluginField.pluginName, 'hparams');
-    fields.writeBytesField(
-      pluginField.content,
-      message((content) => content.writeBytesField(pluginField.sessionStartInfo, session)),
-    );
-  });
-  const value = message((fields) => {
-    fields.writeStringField(valueField.tag, '_hparams_/session_start_info');
-    fields.writeBytesField(valueField.tensor, emptyTensor);
-    fields.writeBytesField(
-      valueField.metadata,
-      message((metadata) => metadata.writeBytesField(pluginField.pluginData, plugin)),
-    );
-  });
-  summary.writeBytesField(summaryValueField, value);
-};
-
-/** Of floats: TensorBoard ignores a summary without a tensor. */
-const emptyTensor = message((tensor) => {
-  tensor.writeVarintField(1, 1);
-  tensor.writeBytesField(
-    2,
-    message((shape) => shape.writeBytesField(2, new Uint8Array())),
-  );
-});
-
-const setting =
-  ([name, value]: [string, HyperParameter]) =>
-  (entry: Pbf) => {
-    entry.writeStringField(1, name);
-    const typed = message((field) => {
-      if (typeof value === 'number') field.writeDoubleField(valueOfField.number, value);
-      else if (typeof value === 'boolean') field.writeBooleanField(valueOfField.truth, value);
-      else field.writeStringField(valueOfField.text, value);
-    });
-    entry.writeBytesField(2, typed);
-  };
-
-export type TensorBoardWriter = ReturnType<typeof openTensorBoard>;
+  const plugin: Message = [
+    [1, 'string', 'hparams'],
+    [2, 'message', [[3, 'message', start]]],
+  ];
+  // Of floats, without dimensions: TensorBoard ignores a summary without a tensor.
+  const emptyTensor: Message = [
+    [1, 'varint', 1],
+    [2, 'message', [[2, 'message', []]]],
+  ];
+  return [
+    [1, 'string', '_hparams_/session_start_info'],
+    [8, 'message', emptyTensor],
+    [9, 'message', [[1, 'message', plugin]]],
+  ];
+}
 
 /** TFRecord framing: length (8 bytes), its masked CRC-32C, the data, its masked CRC-32C; all little-endian. */
 function tfRecord(data: Uint8Array): Buffer {

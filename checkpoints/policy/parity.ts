@@ -1,10 +1,11 @@
 import { Random } from '../../src/tensor/random.ts';
 import { tolerance } from './golden.ts';
+import type { Manifest } from './manifest.ts';
 import { columnsOfNetwork, type PolicyNetwork } from './network.ts';
 import { onnxNames } from './onnx-model.ts';
 
 /** Rows per call of the ONNX file. */
-const batches = [1, 7, 1024] as const;
+const batches = [1, 7, 1024];
 
 /** States with the scores that the checkpoint gives them. */
 export interface ParityProbe {
@@ -17,21 +18,11 @@ export interface ParityProbe {
   readonly expected: Float32Array | Float64Array;
 }
 
-export interface Parity {
-  readonly runtime: string;
-  readonly batches: readonly number[];
-  readonly tolerance: number;
-  /** The largest difference over all rows and batches. */
-  readonly largestDifference: number;
-  /** The number of states of each kind. */
-  readonly rows: Readonly<Record<string, number>>;
-}
-
 /**
  * Compares the scores of an ONNX file with those of the checkpoint that it was made from.
  * @throws Error that names the kind, row and batch of the first difference
  */
-export async function checkParity(model: Uint8Array, probes: readonly ParityProbe[]): Promise<Parity> {
+export async function checkParity(model: Uint8Array, probes: readonly ParityProbe[]): Promise<Manifest['parity']> {
   // Loaded on demand, because the native library is large and only an export needs it.
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
   const session = await InferenceSession.create(model);

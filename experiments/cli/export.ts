@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings';
-import type { Parity } from '../../checkpoints/policy/parity.ts';
+import type { Manifest } from '../../checkpoints/policy/manifest.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
 export function exportCommand(terminal: Terminal) {
@@ -39,7 +39,7 @@ Examples:
     });
 }
 
-function parityText({ rows, batches, largestDifference }: Parity): string {
+function parityText({ rows, batches, largestDifference }: Manifest['parity']): string {
   const counts = Object.entries(rows).map(([name, count]) => `${count} ${name}`);
   return `The ONNX file decides as the checkpoint does: ${counts.join(', ')} states in batches of ${batches.join(', ')}, scores at most ${largestDifference.toExponential(1)} apart`;
 }

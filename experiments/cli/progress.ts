@@ -126,7 +126,10 @@ export async function watched<Result>(
   const { see } = progress.line(title);
   const onProgress: WorkContext['onProgress'] = (stage, done, total, note) => see(stage, { done, total, note });
   try {
-    return await work(workContext({ onProgress, onNote: progress.note, signal }));
+    const result = await work(workContext({ onProgress, onNote: progress.note, signal }));
+    // Work that looks at no signal is done, and still stops here: nobody wants its result any more.
+    signal.throwIfAborted();
+    return result;
   } finally {
     progress.stop();
   }

@@ -3,13 +3,6 @@ import { collect } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 export function reportCommand(terminal: Terminal) {
-  return reportOptions().action(async (path, options) => {
-    const { showReport } = await import('./show-report.ts');
-    await showReport(path, { ...options, terminal });
-  });
-}
-
-function reportOptions() {
   return new Command('report')
     .description(
       'Print the report of an experiment from its finished runs, or write its page, without running anything.',
@@ -38,5 +31,9 @@ Examples:
   earshot report experiments/recipes/quickstart.yaml --html
   earshot report runs/quickstart/one-query/seed-1 --html --out one-query.html
   earshot report runs/ratio-pareto --open`,
-    );
+    )
+    .action(async (path, options) => {
+      const { showReport } = await import('./show-report.ts');
+      await showReport(path, { ...options, terminal });
+    });
 }

@@ -5,14 +5,15 @@ import { sha256 } from '../../src/content-hash.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { kindOfRun } from '../run/kind-of-run.ts';
-import { finishedBelow } from '../run/runs-below.ts';
+import { runsBelow } from '../run/runs-below.ts';
+import { isFinished } from '../run/trial.ts';
 
 /**
  * The finished runs in the folder of a run, a variant or an experiment.
  * @throws InputError without a run, or with runs of several kinds
  */
 export function findRuns(folder: string) {
-  const directories = finishedBelow(folder, 2);
+  const directories = runsBelow(folder, 2).filter(isFinished);
   if (directories.length === 0)
     throw new InputError(
       `${folder} holds no finished run; give a run such as runs/quickstart/one-query/seed-1, the folder of an experiment, or its YAML file`,

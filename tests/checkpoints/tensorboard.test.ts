@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openTensorBoard, type TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
+import { openTensorBoard } from '../../checkpoints/tensorboard.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const now = () => 1_700_000_000_250;
 
-function written(write: (writer: TensorBoardWriter) => void, resumeStep: number | null = null): Buffer {
+function written(
+  write: (writer: ReturnType<typeof openTensorBoard>) => void,
+  resumeStep: number | null = null,
+): Buffer {
   const folder = join(temporaryFolder(), 'run');
   const writer = openTensorBoard(folder, { resumeStep, now });
   write(writer);

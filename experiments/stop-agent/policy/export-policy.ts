@@ -10,7 +10,7 @@ import {
   readManifest,
 } from '../../../checkpoints/policy/manifest.ts';
 import { readWeights, stopProbabilitiesOf } from '../../../checkpoints/policy/network.ts';
-import { checkParity, joinedStates, type Parity } from '../../../checkpoints/policy/parity.ts';
+import { checkParity, joinedStates } from '../../../checkpoints/policy/parity.ts';
 import { wholePost } from '../../../checkpoints/policy/policy-post.ts';
 import { columnsOf, readsField } from '../../../checkpoints/policy/state-fields.ts';
 import { checkFree, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
@@ -34,7 +34,7 @@ import { type BundledModel, bundleOf, type TrainedPolicy } from './write-policy.
 export interface ExportedPolicy {
   /** The row of the report that it is. */
   readonly system: string;
-  readonly parity: Parity;
+  readonly parity: Manifest['parity'];
   readonly goldenThreads: number;
   /** Whether Python and JavaScript can decide from texts with the bundle alone. */
   readonly readsTexts: boolean;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exportPolicy } from '../../../experiments/stop-agent/policy/export-policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../../src/data/thread.ts';
-import { earshot, tiny, writeExperiment } from './command-line.ts';
+import { earshot, start, tiny, writeExperiment } from './command-line.ts';
 
 const run = 'runs/tiny/agent/seed-1';
 const fresh = synthesizeThreads({ threads: 80, seed: 5 }).map((thread) => ({ ...thread, id: `fresh-${thread.id}` }));
@@ -179,6 +179,14 @@ describe('calibrate', () => {
     expect(readFileSync(join(cwd, run, 'policy/manifest.json'), 'utf8')).toBe(before);
     const shown = await calibrate(run, '--threads', 'fresh.jsonl', '--curve');
     expect(shown.out).toContain('more threads needed');
+  });
+
+  it('writes no guarantee once it is told to stop', async () => {
+    const before = readFileSync(join(cwd, run, 'policy/manifest.json'), 'utf8');
+    const begun = start(['calibrate', run, '--threads', 'fresh.jsonl', '--risk-level', '0.3'], { cwd });
+    begun.interrupt();
+    expect((await begun.outcome).code).toBe(130);
+    expect(readFileSync(join(cwd, run, 'policy/manifest.json'), 'utf8')).toBe(before);
   });
 
   it('leaves out what the agent learnt from or was tested on, and refuses too few threads, with the number', async () => {
