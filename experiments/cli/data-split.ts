@@ -56,12 +56,14 @@ Examples:
         seed: options.seed,
         stratifyBy,
       });
-      const countedOf = stratifyBy ?? labelOf(source, { name: undefined, path });
+      const countedBy = stratifyBy ?? labelOf(source, { name: undefined, path });
+      const countsOf = (threads: readonly ThreadFacts[]): Record<string, number> =>
+        Object.fromEntries(Array.from(groupBy(threads, countedBy), ([label, { length }]) => [label, length]));
       const summary = [];
       for (const [part, held] of Object.entries(parts)) {
         const out = join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
         await writeThreads(out, source.read(held));
-        summary.push({ part, out, threads: held.length, labels: countLabels(held, countedOf) });
+        summary.push({ part, out, threads: held.length, labels: countsOf(held) });
       }
       const unused = source.threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
       if (options.json) return printJson(terminal, { parts: summary, unused, skipped: skipped.count() });
@@ -78,11 +80,6 @@ Examples:
       if (unused > 0) stdout.write(`${unused} of ${source.threads.length} threads are in no part\n`);
       stdout.write(`${summary.length} parts: ${options.out}\n`);
     });
-}
-
-function countLabels(threads: readonly ThreadFacts[], of: LabelOf): Record<string, number> {
-  const byLabel = groupBy(threads, of);
-  return Object.fromEntries(Array.from(byLabel, ([label, { length }]) => [label, length]));
 }
 
 const addPart = optionValue((text, parts: Record<string, PartSize>) => {

@@ -118,7 +118,8 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     }
     await shareWork(taken(), {
       jobs,
-      words: wordsOf(options),
+      // They decide the threads of their standard input with this policy.
+      words: ['decide', '--policy', options.policy, '--include-trained'],
       signal: context.signal,
       atOnce,
       async here(thread: Thread) {
@@ -216,11 +217,6 @@ const bytesWorthAProcess = 2e6;
 function jobsFor(path: string | null): number {
   const bytes = path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
   return Math.max(1, Math.min(availableParallelism(), Math.floor(bytes / bytesWorthAProcess)));
-}
-
-/** The command that decides threads of its standard input with this policy. */
-function wordsOf({ policy }: DecideOptions): string[] {
-  return ['decide', '--policy', policy, '--include-trained'];
 }
 
 /** Null without --audit. */

@@ -11,7 +11,14 @@ import { budgetOf, budgetOptions, maxWaitOption, ofModels, unreadableOptions } f
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function detectCommand(terminal: Terminal) {
-  return detectOptions().action((path, options) => detectIn(path, { ...options, terminal }));
+  return detectOptions().action((path, options) => {
+    const { train, detector } = options;
+    if (train) return detectTrain(path, { ...options, terminal });
+    if (detector !== undefined) return detectWith(path, { ...options, detector, terminal });
+    throw new InputError(
+      'no detector is named; give --detector <file>, or --train to test the local one on these labels',
+    );
+  });
 }
 
 type Detecting = OptionsOf<typeof detectOptions> & { terminal: Terminal };
@@ -76,16 +83,6 @@ Examples:
   earshot detect pheme-test.jsonl --detector s2mad.yaml --at all --csv judged.csv
   earshot detect ct_dev.jsonl --detector experiments/recipes/detectors/debate-council.yaml --at all --json`,
     );
-}
-
-async function detectIn(path: string, options: Detecting): Promise<void> {
-  const { train, detector } = options;
-  if (train) return detectTrain(path, options);
-  if (detector === undefined)
-    throw new InputError(
-      'no detector is named; give --detector <file>, or --train to test the local one on these labels',
-    );
-  return detectWith(path, { ...options, detector });
 }
 
 async function detectWith(path: string, options: Detecting & { detector: string[] }): Promise<void> {

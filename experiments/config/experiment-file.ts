@@ -63,22 +63,13 @@ export async function loadVariants<Experiment extends ExperimentHead>(options: {
     entries.map(async ([variant, over]) => {
       if (!name.safeParse(variant).success || !isPlainObject(over))
         throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
-      const merged = [over, ...overrides.map((change) => aboutVariant(change, over))].reduce<PlainObject>(
-        mergeDeep,
-        base,
-      );
-      return {
-        name: variant,
-        experiment: await resolve(withoutVariants(merged), isPlain ? path : `${path} (${variant})`),
-      };
+      const changes = [over, ...overrides.map((change) => aboutVariant(change, over))];
+      const { variants: _, ...merged } = changes.reduce<PlainObject>(mergeDeep, base);
+      return { name: variant, experiment: await resolve(merged, isPlain ? path : `${path} (${variant})`) };
     }),
   );
   const { name: experiment, description } = resolved[0].experiment;
   return { name: experiment, description, variants: resolved };
-}
-
-function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
-  return rest;
 }
 
 /** The map in a YAML file, without defaults. */

@@ -74,7 +74,8 @@ async function openVariants(raw: PlainObject, source: ExperimentSource): Promise
   const loaded = await load(overridesOfOptions);
   const readsFiles = loaded.variants.some(({ experiment }) => experiment.threadFiles.length > 0);
   // What a file says of the threads that it makes is not said of others.
-  const file = makesThreads(raw) && readsFiles ? await load([{ description: '' }, ...overridesOfOptions]) : loaded;
+  const makesThreads = isPlainObject(raw.data) && ('synthetic' in raw.data || 'planted' in raw.data);
+  const file = makesThreads && readsFiles ? await load([{ description: '' }, ...overridesOfOptions]) : loaded;
   const names = file.variants.map((variant) => variant.name);
   const unknown = source.variants?.find((variant) => !names.includes(variant));
   if (unknown !== undefined)
@@ -84,9 +85,4 @@ async function openVariants(raw: PlainObject, source: ExperimentSource): Promise
     .filter((variant) => source.variants?.includes(variant.name) ?? true)
     .map((variant) => memberOf(head, { name: variant.name, resolved: variant.experiment }));
   return { ...head, members };
-}
-
-/** Whether the file itself has its threads made. */
-function makesThreads({ data }: PlainObject): boolean {
-  return isPlainObject(data) && ('synthetic' in data || 'planted' in data);
 }

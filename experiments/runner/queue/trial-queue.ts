@@ -1,5 +1,4 @@
 import { type Job, Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { hashesOf } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
 import { sleep } from '../../../src/sleep.ts';
@@ -43,12 +42,15 @@ export async function openTrialQueue(
     const job = trialJobSchema.parse(queued(trial));
     const { id: jobId } = job;
     // The end of an earlier attempt, such as a failure that was fixed since.
-    await removeFailed(await queue.getJob(jobId));
+    const failed: Job | undefined = await queue.getJob(jobId);
+    if ((await failed?.getState()) === 'failed') await failed?.remove();
     while (!signal.aborted) {
       const earlier: Job | undefined = await queue.getJob(jobId);
       const state = earlier === undefined ? null : await earlier.getState();
       if (earlier === undefined || state === 'unknown') {
-        await offerInputs(redis, job, directory);
+        await offerFiles(redis, job.files);
+        // What an earlier sweep here has come to.
+        if (progressOf(directory) !== null) await sendParcel(redis, { job: jobId, directory, places: nowhere });
         await queue.add('trial', job, { jobId });
       } else if (state === 'failed') {
         await earlier.remove();
@@ -57,9 +59,11 @@ export async function openTrialQueue(
       } else if (state === 'completed') {
         // Read once more: it may have ended after it was read.
         const outcome = trialOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
-        const isOver = outcome.how === 'failed' || (await collectRun(redis, job, directory));
+        const isFailed = outcome.how === 'failed';
+        const isHere = !isFailed && (await fetchParcel(redis, { job: jobId, directory, places: nowhere }));
+        if (isHere) await dropParcel(redis, jobId);
         await earlier.remove();
-        if (isOver) return outcome;
+        if (isHere || isFailed) return outcome;
         // The answer is there and the run is not: the queue has lost it, and the trial begins again.
       } else {
         const { data } = declinedSchema.safeParse(earlier.progress);
@@ -79,19 +83,6 @@ export async function openTrialQueue(
   };
 }
 
-/** Offers what a trial reads, and what an earlier sweep here has come to. */
-async function offerInputs(redis: Redis, { id, files }: TrialJob, directory: string): Promise<void> {
-  await offerFiles(redis, files);
-  if (progressOf(directory) !== null) await sendParcel(redis, { job: id, directory, places: nowhere });
-}
-
-/** @returns whether the run is now here */
-async function collectRun(redis: Redis, { id }: TrialJob, directory: string): Promise<boolean> {
-  if (!(await fetchParcel(redis, { job: id, directory, places: nowhere }))) return false;
-  await dropParcel(redis, id);
-  return true;
-}
-
 /** Turns a trial into one for the queue, with its files by their content. */
 async function trialQueuing({ members }: OpenedExperiment): Promise<(trial: Trial) => TrialJob> {
   const hashes = await hashesOf(members.flatMap(({ resolved }) => resolved.files));
@@ -105,10 +96,6 @@ async function trialQueuing({ members }: OpenedExperiment): Promise<(trial: Tria
     const trial = { ...content, backend: backendName === 'auto' ? auto : backendName };
     return { program: thisProgram(), trial, files, id: trialName({ trial, files }) };
   };
-}
-
-async function removeFailed(job: Job | undefined): Promise<void> {
-  if (job !== undefined && (await job.getState()) === 'failed') await job.remove();
 }
 
 /** The backend that `auto` chooses here, so that all trials are trained on it. */
