@@ -184,11 +184,17 @@ async function partsOf({ manifest, file, json }: Bundle, source: Omit<PolicySour
   const score: PolicyDefinition['score'] =
     network === null ? (states) => states.slice() : (states) => stopProbabilitiesOf(network, states);
   const readsStudent = names.some((name) => name.startsWith('student'));
+  const openedStudent: PolicySources['openStudent'] =
+    student &&
+    (() => {
+      const read = student.open();
+      return async (post) => read(post);
+    });
   return {
     definition: { task, fields, queries, limits, threshold, score },
     sources: {
       embed,
-      openStudent: source.student ?? (student === null ? null : () => readerOf(student)),
+      openStudent: source.student ?? openedStudent,
       openDetector: detector === null ? null : () => judgeOfThread(detector),
     },
     readsTexts: (dimensions === 0 || embed !== null) && (!readsStudent || (source.student ?? student) !== null),
@@ -210,9 +216,4 @@ function judgeOfThread(detector: PrefixReader): (posts: readonly PolicyPost[]) =
     }
     return outputs[posts.length - 1];
   };
-}
-
-function readerOf(model: PrefixReader): (post: PolicyPost) => Promise<readonly number[]> {
-  const read = model.open();
-  return async (post) => read(post);
 }

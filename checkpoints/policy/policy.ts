@@ -105,17 +105,12 @@ export interface PolicyDecision extends Reading {
   readonly trainedOn: boolean | null;
 }
 
-export interface ThreadReader {
-  open(threadId?: string): OpenThread;
-  /** Reads a thread to the stop or to its end. @throws InputError for a thread without posts */
-  decide(thread: PolicyThread): Promise<Omit<PolicyDecision, 'outOfDistribution' | 'trainedOn'>>;
-}
-
-export function threadReader(definition: PolicyDefinition, sources: PolicySources): ThreadReader {
+export function threadReader(definition: PolicyDefinition, sources: PolicySources) {
   const open = (threadId = ''): OpenThread => openThread(definition, sources, threadId);
   return {
     open,
-    async decide(input) {
+    /** Reads a thread to the stop or to its end. @throws InputError for a thread without posts */
+    async decide(input: PolicyThread): Promise<Omit<PolicyDecision, 'outOfDistribution' | 'trainedOn'>> {
       // Callers without types may pass anything.
       if (!Array.isArray(input?.posts)) throw new InputError('posts must be a list: [{ text }, …]');
       const posts = input.posts.map(postOf);
@@ -157,7 +152,8 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
     async read(next) {
       if (stop !== null) return reading();
       const post = postOf(next);
-      const isAgain = unsettled !== null && isSame(post, posts[posts.length - 1]);
+      const { text, time } = posts[posts.length - 1] ?? {};
+      const isAgain = unsettled !== null && post.text === text && post.time === time;
       if (unsettled !== null && !isAgain) settle(unsettled, { isHeld: true });
       if (!isAgain) {
         const now = hoursBetween((posts[0] ?? post).time ?? null, post.time ?? null);
@@ -260,10 +256,6 @@ const needsEncoder = 'this policy embeds posts, and its encoder is not at hand; 
 const needsStudent = 'this policy reads a student, and that is not at hand';
 const needsDetector =
   'this policy queries its detector while it reads, and none is at hand; give `judge` to loadPolicy, or name a detector file';
-
-function isSame(post: PolicyPost, other: PolicyPost): boolean {
-  return post.text === other.text && post.time === other.time;
-}
 
 /** Converts an output to the form that states read. Probabilities are rounded to 32 bits, as in stored judgements. */
 export function seenJudgement({ label, probabilities }: DetectorOutput, labels: readonly string[]): SeenJudgement {

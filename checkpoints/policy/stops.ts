@@ -33,50 +33,36 @@ export interface Stop {
   readonly hours: number | null;
 }
 
-export interface OpenStops {
-  /**
-   * Called before the next post is read. A post after the deadline is not read, and a post without a time counts as
-   * late, so that no decision misses the deadline.
-   * @param hours from the claim to that post
-   */
-  beforePost(hours: number | null): Stop | null;
-  afterPost(post: { score: number; hours: number | null }): Stop | null;
-  /** Called when no post has arrived for this many hours after the claim. */
-  atTime(hours: number): Stop | null;
-  /** Called when no post will come. */
-  atEnd(): Stop;
-}
-
-export function openStops({ threshold, limits }: StopRule): OpenStops {
+/** The stops of one thread, whose posts come one after another. */
+export function openStops({ threshold, limits }: StopRule) {
   const { maxPosts, deadline } = limits;
-  const hours: (number | null)[] = [];
-  return {
-    beforePost(next) {
-      return hours.length > 0 && isLate(next, deadline) ? atDeadline(hours, next, deadline) : null;
-    },
-    afterPost(post) {
-      hours.push(post.hours);
-      if (post.score > threshold) return stopAt(hours, hours.length, 'threshold');
-      if (hours.length === deadline.posts) return stopAt(hours, hours.length, 'deadline');
-      return hours.length === maxPosts ? this.atEnd() : null;
-    },
-    atTime: (now) => (hours.length > 0 && isLate(now, deadline) ? atDeadline(hours, now, deadline) : null),
-    atEnd: () => stopAt(hours, hours.length, 'end'),
+  /** From the claim to the last post. */
+  let hours: number | null = null;
+  let posts = 0;
+  const stopFor = (why: StopReason): Stop => ({ postsUsed: posts, why, hours });
+  const stopIfLate = (now: number | null): Stop | null => {
+    const isLate = posts > 0 && deadline.hours !== null && (now === null || now > deadline.hours);
+    return isLate ? { ...stopFor('deadline'), hours: now === null ? null : deadline.hours } : null;
   };
-}
-
-type Hours = readonly (number | null)[];
-
-function stopAt(hours: Hours, postsUsed: number, why: StopReason): Stop {
-  return { postsUsed, why, hours: hours[postsUsed - 1] };
-}
-
-function isLate(now: number | null, { hours }: Limits['deadline']): boolean {
-  return hours !== null && (now === null || now > hours);
-}
-
-function atDeadline(hours: Hours, now: number | null, deadline: Limits['deadline']): Stop {
-  return { ...stopAt(hours, hours.length, 'deadline'), hours: now === null ? null : deadline.hours };
+  return {
+    /**
+     * Called before the next post is read. A post after the deadline is not read, and a post without a time counts as
+     * late, so that no decision misses the deadline.
+     * @param next hours from the claim to that post
+     */
+    beforePost: (next: number | null): Stop | null => stopIfLate(next),
+    afterPost(post: { readonly score: number; readonly hours: number | null }): Stop | null {
+      posts++;
+      hours = post.hours;
+      if (post.score > threshold) return stopFor('threshold');
+      if (posts === deadline.posts) return stopFor('deadline');
+      return posts === maxPosts ? stopFor('end') : null;
+    },
+    /** Called when no post has arrived for this many hours after the claim. */
+    atTime: (now: number): Stop | null => stopIfLate(now),
+    /** Called when no post will come. */
+    atEnd: (): Stop => stopFor('end'),
+  };
 }
 
 /** Finds the stop of a thread from its scores. @param posts at least one */

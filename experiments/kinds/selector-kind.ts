@@ -71,11 +71,9 @@ export const selectorKind: ExperimentKind = {
   },
   async start({ runs }) {
     // Loaded by the process that trains, and not by those that only divide the work.
-    const [{ runEventFolds }, { selectorResources }, { runSelectorTrial }] = await Promise.all([
-      import('../selector/event-folds.ts'),
-      import('../selector/selector-resources.ts'),
-      import('../selector/trial.ts'),
-    ]);
+    const { runEventFolds } = await import('../selector/event-folds.ts');
+    const { selectorResources } = await import('../selector/selector-resources.ts');
+    const { runSelectorTrial } = await import('../selector/trial.ts');
     // Stays open until the process ends, because nobody knows which trial is the last.
     const resources = selectorResources({ runs });
     return async ({ config, seed, directory }, context) => {

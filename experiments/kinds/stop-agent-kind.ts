@@ -105,13 +105,11 @@ export const stopAgentKind: ExperimentKind = {
   },
   async start({ config, backend: backendName, runs }, { onBackend }) {
     // Loaded by the process that trains, and not by those that only divide the work.
-    const [{ selectBackend }, { openCache }, { openData }, { runTrial }, { runCrossFitted }] = await Promise.all([
-      import('../../src/tensor/backend.ts'),
-      import('../stop-agent/cache.ts'),
-      import('../stop-agent/parts.ts'),
-      import('../stop-agent/trial.ts'),
-      import('../stop-agent/cross-fitted-trial.ts'),
-    ]);
+    const { selectBackend } = await import('../../src/tensor/backend.ts');
+    const { openCache } = await import('../stop-agent/cache.ts');
+    const { openData } = await import('../stop-agent/parts.ts');
+    const { runTrial } = await import('../stop-agent/trial.ts');
+    const { runCrossFitted } = await import('../stop-agent/cross-fitted-trial.ts');
     const backend = await selectBackend(backendName ?? experimentSchema.parse(config).backend);
     onBackend(backend);
     const sources = new PromiseCache<Awaited<ReturnType<typeof openData>>>();
