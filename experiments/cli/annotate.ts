@@ -160,7 +160,6 @@ function modeOf({ store, dryRun, batch, batchPoll }: AnnotateCommandOptions & { 
   return { batchFolder: `${store}.batches`, pollMs: batchPoll === undefined ? undefined : 1000 * batchPoll };
 }
 
-/** Ignoring these options silently would suggest that a budget is in force. */
 function refuseModelOptions(options: Flags): void {
   const local = `${options.detector} is a local detector, which costs nothing`;
   refuseOptions(

@@ -82,7 +82,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   const { guaranteeInBundle } = await import('../../checkpoints/policy/write-bundle.ts');
   const { goldName, taskOfLabel } = await import('../../src/data/task.ts');
   const { watched } = await import('./progress.ts');
-  const { policy, loss, read } = await watched(folder, terminal, async (context) => {
+  const { policy, loss, cost, read } = await watched(folder, terminal, async (context) => {
     const policy = await openPolicy(folder);
     const loss = options.loss ?? (policy.definition.task.alerts === undefined ? 'disagreement' : 'withdrawn');
     const threads = await freshThreads(policy, { ...options, loss, onNote: context.onNote });
@@ -90,14 +90,17 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     const models = policy.hasDetector ? null : await import('../stop-agent/policy/own-models.ts');
     const cost = (await models?.costOfOwnModels(policy, asking)) ?? null;
     if (cost !== null) context.onNote(cost);
-    if (options.dryRun) return { policy, loss, read: null };
+    if (options.dryRun) return { policy, loss, cost, read: null };
     const sequences = await models?.askOwnModels(policy, asking);
     const scored = await scoreThreads(threads, { policy, sequences });
     const task = taskOfLabel(policy.manifest.task);
     const read = scored.map((thread) => ({ ...thread, gold: goldName(task, thread.thread) }));
-    return { policy, loss, read };
+    return { policy, loss, cost, read };
   });
-  if (read === null) return void stderr.write('Nothing was sent, and no guarantee was written.\n');
+  if (read === null) {
+    if (json) printJson(terminal, { agent: folder, dryRun: true, cost });
+    return void stderr.write('Nothing was sent, and no guarantee was written.\n');
+  }
   const { limits, task } = policy.definition;
   const terms = { level, confidence, loss, limits, alerts: task.alerts };
   if (curve) {

@@ -25,7 +25,7 @@ export function compareCommand(terminal: Terminal) {
     .option('--seed <number>', 'seed of the bootstrap', seed, defaultSeed)
     .option('--json', 'print the comparison as JSON')
     .option('--html', 'also write a page with the differences and the items on which they differ')
-    .option('--out <file>', 'where the page goes', 'comparison.html')
+    .option('--out <file>', 'write that page there (default: comparison.html)')
     .addHelpText(
       'after',
       `
@@ -60,7 +60,8 @@ Examples:
           width: proseWidth(terminal),
         }),
       });
-      if (!options.html) return;
+      const { out = options.html ? 'comparison.html' : undefined } = options;
+      if (out === undefined) return;
       const command = commandLineOf(['compare', first, second], {
         system: ours.system,
         secondSystem: theirs.system,
@@ -69,8 +70,8 @@ Examples:
       // Where no system is asked for, the folders say all.
       const isAsked = options.system !== undefined || options.secondSystem !== undefined;
       const names = compared.map((entry) => ({ ...entry, system: isAsked ? entry.system : null }));
-      writeFileAtomically(options.out, await comparisonPage({ names, command, places }));
-      terminal.stderr.write(`\nPage: ${options.out}\n`);
+      writeFileAtomically(out, await comparisonPage({ names, command, places }));
+      terminal.stderr.write(`\nPage: ${out}\n`);
     });
 }
 

@@ -11,21 +11,24 @@ import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { shareWork } from '../run/line-processes.ts';
 import type { ThreadDecision } from '../stop-agent/decide.ts';
 import type { OpenedPolicy } from '../stop-agent/policy/policy-folder.ts';
-import { type OptionsOf, positiveInteger } from './option-values.ts';
+import { type OptionsOf, positiveInteger, refuseOptions } from './option-values.ts';
 import {
   auditOptions,
   budgetOf,
   budgetOptions,
   maxWaitMsOf,
   maxWaitOption,
+  ofBudget,
   unreadableOptions,
 } from './shared-options.ts';
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal) {
-  return decideOptions().action((threads = '-', options) =>
-    decide(threads === '-' ? null : threads, { ...options, terminal }),
-  );
+  return decideOptions().action((threads = '-', options) => {
+    if (options.detector === undefined)
+      refuseOptions(options, [...ofBudget, 'retryUnreadable'], 'is for language models; name them with --detector');
+    return decide(threads === '-' ? null : threads, { ...options, terminal });
+  });
 }
 
 type DecideOptions = OptionsOf<typeof decideOptions>;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { fstatSync } from 'node:fs';
 import { Command, Option } from '@commander-js/extra-typings';
-import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
-import { auditOptions, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './shared-options.ts';
+import { amount, type OptionsOf, port, positiveInteger, refuseOptions } from './option-values.ts';
+import { auditOptions, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, ofBudget } from './shared-options.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Names of environment variables, for what other users of the machine must not see in a list of processes. */
@@ -10,7 +10,11 @@ const tokenVariable = 'EARSHOT_TOKEN';
 const redisPasswordVariable = 'EARSHOT_REDIS_PASSWORD';
 
 export function serveCommand(terminal: Terminal) {
-  return serveOptions().action((bundles, options) => run(bundles, { ...options, terminal }));
+  return serveOptions().action((bundles, options) => {
+    if (options.detector === undefined)
+      refuseOptions(options, ofBudget, 'is for language models; name them with --detector');
+    return run(bundles, { ...options, terminal });
+  });
 }
 
 function serveOptions() {

@@ -45,11 +45,11 @@ export const unreadableOptions = {
   ).argParser(share),
 };
 
+/** Limits of language models. Where none is asked, ignoring them silently would suggest that a budget is in force. */
+export const ofBudget = ['budgetRequests', 'budgetTokens', 'budgetMoney', 'maxWait'] as const;
+
 /** Options of language models, which a local detector would ignore. */
-export const ofModels = [
-  ...(['budgetRequests', 'budgetTokens', 'budgetMoney', 'maxWait'] as const),
-  ...(['retryUnreadable', 'maxUnreadable'] as const),
-] as const;
+export const ofModels = [...ofBudget, 'retryUnreadable', 'maxUnreadable'] as const;
 
 /** Limits from the options; the detector file sets the others. */
 export function budgetOf({ budgetRequests, budgetTokens, budgetMoney }: BudgetFlags): Partial<BudgetLimits> {

@@ -181,6 +181,11 @@ describe('calibrate', () => {
     expect(shown.out).toContain('more threads needed');
   });
 
+  it('prints JSON where it only counts what it would ask', async () => {
+    const counted = await calibrate(run, '--threads', 'fresh.jsonl', '--dry-run', '--json');
+    expect(json(counted.out)).toEqual({ agent: run, dryRun: true, cost: null });
+  });
+
   it('writes no guarantee once it is told to stop', async () => {
     const before = readFileSync(join(cwd, run, 'policy/manifest.json'), 'utf8');
     const begun = start(['calibrate', run, '--threads', 'fresh.jsonl', '--risk-level', '0.3'], { cwd });

@@ -266,6 +266,8 @@ describe('decide', () => {
     expect(await refused(['fresh.jsonl'])).toContain("required option '--policy <folder>' not specified");
     expect(await refused(['--policy', run], '{"id": 1}\n')).toMatch(/standard input:1.*--skip-invalid/s);
     expect(await refused(['--policy', 'nowhere'])).toContain('there is no nowhere');
+    const budget = ['--policy', run, '--budget-money', '5', '--retry-unreadable'];
+    expect(await refused(budget)).toContain('--budget-money, --retry-unreadable is for language models');
     cpSync(join(cwd, bundle), join(cwd, 'changed'), { recursive: true });
     writeFileSync(
       join(cwd, 'changed/detector.json'),

@@ -167,18 +167,7 @@ describe('the page of an experiment', () => {
 describe('the page of a comparison', () => {
   it('has the differences, and the threads on which two systems differ', async () => {
     const run = 'runs/tiny/agent/seed-1';
-    const words = [
-      'compare',
-      run,
-      run,
-      '--second-system',
-      'all posts',
-      '--seed',
-      '7',
-      '--html',
-      '--out',
-      'comparison.html',
-    ];
+    const words = ['compare', run, run, '--second-system', 'all posts', '--seed', '7', '--out', 'comparison.html'];
     const { code, errors } = await earshot(words, { cwd });
     expect(code, errors).toBe(0);
     const page = read('comparison.html');

@@ -61,6 +61,7 @@ describe('serve', () => {
       /^2 earshot: Redis at redis:\/\/127\.0\.0\.1:1 cannot be used/,
     );
     expect(await fails(folder, '--detector', 'no.yaml')).toMatch(/^1 earshot: there is no no\.yaml/);
+    expect(await fails(folder, '--budget-money', '5')).toMatch(/^1 earshot: --budget-money is for language models/);
     expect(await fails(folder, '--log-level', 'loud')).toMatch(/^1 error: .* choices are error, info, silent/);
   });
 
