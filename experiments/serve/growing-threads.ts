@@ -57,7 +57,7 @@ export function growingThreads(options: {
     key,
   }: Place): Promise<{ outcome: ThreadOutcome } | { reading: ThreadReading; ended: boolean } | null> {
     const cached = readings.get(key);
-    const current = cached?.bundle === bundle.policy.manifest.sha256 ? cached : undefined;
+    const current = cached?.bundle === bundle ? cached : undefined;
     const stored = await store.read(key, current === undefined ? null : positionOf(current));
     if (stored === null || stored.outcome !== null) readings.delete(key);
     if (stored === null) return null;

@@ -1,4 +1,3 @@
-import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { OutOfDistribution } from '../../checkpoints/policy/out-of-distribution.ts';
 import type { OpenThread } from '../../checkpoints/policy/policy.ts';
 import { hoursBetween } from '../../src/data/iso-time.ts';
@@ -13,11 +12,10 @@ export interface NewPost extends KeptPost {
 
 /** The state of a thread in this process, valid while the store has the same incarnation. */
 export interface ThreadReading {
-  readonly bundle: string;
+  readonly bundle: ServedBundle;
+  readonly id: string;
   readonly thread: OpenThread;
   readonly posts: { readonly id: string; readonly time: string | null }[];
-  readonly policy: Pick<Policy, 'outOfDistribution' | 'isTrainedOn'>;
-  readonly id: string;
   incarnation: string;
   outOfDistribution: OutOfDistribution | null;
   trainedOn: boolean;
@@ -30,21 +28,9 @@ export function positionOf({ incarnation, posts }: ThreadReading): Position {
   return { incarnation, posts: posts.length };
 }
 
-export function begun(
-  { policy }: ServedBundle,
-  { incarnation, id }: { incarnation: string; id: string },
-): ThreadReading {
-  return {
-    bundle: policy.manifest.sha256,
-    thread: policy.open(id),
-    policy,
-    id,
-    posts: [],
-    incarnation,
-    outOfDistribution: null,
-    trainedOn: false,
-    lastTime: null,
-  };
+export function begun(bundle: ServedBundle, { incarnation, id }: { incarnation: string; id: string }): ThreadReading {
+  const thread = bundle.policy.open(id);
+  return { bundle, id, thread, posts: [], incarnation, outOfDistribution: null, trainedOn: false, lastTime: null };
 }
 
 /** True once the policy has stopped or the thread has ended. */
@@ -58,8 +44,9 @@ export async function readOn(reading: ThreadReading, posts: readonly KeptPost[])
     const { postsRead, why } = await reading.thread.read(post);
     if (postsRead > reading.posts.length) {
       if (reading.posts.length === 0) {
-        reading.outOfDistribution = reading.policy.outOfDistribution(post.text);
-        reading.trainedOn = await reading.policy.isTrainedOn({ id: reading.id, posts: [post] });
+        const { policy } = reading.bundle;
+        reading.outOfDistribution = policy.outOfDistribution(post.text);
+        reading.trainedOn = await policy.isTrainedOn({ id: reading.id, posts: [post] });
       } else reading.lastTime = post.time ?? reading.lastTime;
       reading.posts.push({ id: post.id, time: post.time });
     }
