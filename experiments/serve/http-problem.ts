@@ -35,7 +35,7 @@ const said: Readonly<Record<number, string>> = {
   403: 'The server answers programs on its own machine only.',
   404: 'There is no such model or thread.',
   408: 'The request did not arrive in time.',
-  409: 'The posts do not fit what was read already.',
+  409: 'The posts repeat ids, or are not in the order that is read.',
   413: 'The body is too large.',
   414: 'The address is too long.',
   415: 'The body is of another kind than this reads.',

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { wholePost } from '../../checkpoints/policy/policy-post.ts';
 import { unknownKeyError } from '../../src/data/bad-item.ts';
-import { checkPosts, postSchema, threadSchema } from '../../src/data/thread.ts';
+import { postSchema, problemsOfPosts, threadSchema } from '../../src/data/thread.ts';
 import { type ThreadDecision, threadDecider, threadDecisionSchema, threadViewSchema } from '../stop-agent/decide.ts';
 import type { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem, longestId, problems } from './http-problem.ts';
@@ -70,7 +70,7 @@ const wholeThreadSchema = strict({
     .min(1)
     .max(mostPosts)
     .describe('the claim, then the replies in time order'),
-}).superRefine(checkPosts);
+});
 
 const wholeThreadsSchema = strict(
   { threads: z.array(wholeThreadSchema).min(1).max(mostThreads) },
@@ -155,7 +155,7 @@ export function decideRoutes({ models }: { models: Models }): FastifyPluginAsync
               decisions: z.array(threadDecisionSchema),
               leftOut: z.array(z.string()).describe('ids of the threads that the policy learnt from'),
             }),
-            ...problems(404, 413, 415, 503),
+            ...problems(404, 409, 413, 415, 503),
           },
         },
       },
@@ -165,6 +165,11 @@ export function decideRoutes({ models }: { models: Models }): FastifyPluginAsync
         const decisions: ThreadDecision[] = [];
         const leftOut: string[] = [];
         for (const [index, { id = String(index + 1), posts }] of body.threads.entries()) {
+          const [problem] = problemsOfPosts(posts);
+          if (problem !== undefined) {
+            const field = ['threads', index, ...problem.path].join('.');
+            throw new HttpProblem(409, `${field}: ${problem.message}`, { field });
+          }
           const thread = { id, event: null, veracity: null, rumor: null, posts: posts.map(wholePost) };
           if (query.includeTrained === 'false' && (await policy.isTrainedOn(thread))) leftOut.push(id);
           else decisions.push(await decide(thread));

@@ -151,32 +151,25 @@ export const threadSchema = z
   .strictObject(threadFields, {
     error: unknownKeyError({ keys: Object.keys(threadFields), nearMisses: otherNamesOfThreadFields }),
   })
-  .superRefine(checkPosts);
+  .superRefine(({ posts }, context) => {
+    for (const problem of problemsOfPosts(posts)) context.addIssue({ code: 'custom', ...problem });
+  });
 
-/** Adds issues for posts that repeat an id, and for replies that are not in time order. */
-export function checkPosts(
-  { posts }: { posts: readonly { readonly id?: string | undefined; readonly time: string | null }[] },
-  context: z.core.$RefinementCtx,
-): void {
+/** Posts that repeat an id, and the first reply that is not in time order, each with its path in the thread. */
+export function problemsOfPosts(
+  posts: readonly { readonly id?: string | undefined; readonly time: string | null }[],
+): { path: (string | number)[]; message: string }[] {
   const places = new Map<string, number>();
-  for (const [index, { id }] of posts.entries()) {
-    if (id === undefined) continue;
-    const first = places.get(id);
-    if (first !== undefined)
-      context.addIssue({
-        code: 'custom',
-        path: ['posts', index, 'id'],
-        message: `repeats the id ${JSON.stringify(id)} of posts.${first}; ids are unique within a thread`,
-      });
-    places.set(id, index);
-  }
+  const repeated = posts.flatMap(({ id }, index) => {
+    const first = id === undefined ? undefined : places.get(id);
+    if (id !== undefined) places.set(id, index);
+    const message = `repeats the id ${JSON.stringify(id)} of posts.${first}; ids are unique within a thread`;
+    return first === undefined ? [] : [{ path: ['posts', index, 'id'], message }];
+  });
   const late = firstPostOutOfOrder(posts);
-  if (late !== null)
-    context.addIssue({
-      code: 'custom',
-      path: ['posts', late.index, 'time'],
-      message: `${late.time} is earlier than ${late.previous} before it; replies must be in time order (\`earshot data import threads --sort\` sorts them)`,
-    });
+  if (late === null) return repeated;
+  const message = `${late.time} is earlier than ${late.previous} before it; replies must be in time order (\`earshot data import threads --sort\` sorts them)`;
+  return [...repeated, { path: ['posts', late.index, 'time'], message }];
 }
 
 /** One post in memory, with every field present. */
