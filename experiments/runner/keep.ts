@@ -12,8 +12,7 @@ import { policyFolderName } from '../stop-agent/policy/policy-folder.ts';
  * all: everything; policies: what decides, calibrates and exports, and the scores; results: the scores alone. Tables, reports and
  * `--json` need no more than results.
  */
-export const keeps = ['all', 'policies', 'results'] as const;
-export type Keep = (typeof keeps)[number];
+export type Keep = 'all' | 'policies' | 'results';
 
 /** Files for further training, and logs of it. */
 const ofTraining = /^(checkpoints|metrics\.jsonl|(development-)?stop-probabilities\.jsonl|events\.out\.tfevents\..+)$/;

@@ -130,8 +130,8 @@ export function growingThreads(options: {
     };
     if (why === null) return { ...decidedView(outcome, place), decision: 'continue', stopped: false, why: null };
     const { hasDetector } = bundle.policy;
-    const { isFinal, said } = await predictionOrReason(thread, { hasDetector, timeoutMs: predictionMs });
-    const decided = { ...outcome, ...said, queries: thread.reading().queries };
+    const { isFinal, ...answer } = await predictionOrReason(thread, { hasDetector, timeoutMs: predictionMs });
+    const decided = { ...outcome, ...answer, queries: thread.reading().queries };
     if (isFinal) {
       await store.settle(key, { incarnation: reading.incarnation, outcome: decided });
       readings.delete(key);

@@ -2,35 +2,30 @@ import { basename, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Policy } from '../../checkpoints/policy/load-policy.ts';
-import type { OpenThread, Prediction } from '../../checkpoints/policy/policy.ts';
+import type { OpenThread } from '../../checkpoints/policy/policy.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
+import type { ThreadOutcome } from '../stop-agent/decide.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';
-
-/** The prediction of a decided thread, or the reason why there is none. */
-export interface Asked {
-  /** False if the next request for the thread should ask again. */
-  readonly isFinal: boolean;
-  readonly said: { readonly prediction: Prediction | null; readonly predictionMissing: string | null };
-}
 
 /**
  * Asks for the prediction of a decided thread. A detector that exceeds `timeoutMs` continues in the background, and later
  * requests for the thread share its answer.
+ * @returns the prediction, or the reason why there is none; `isFinal` is false if the next request should ask again
  */
 export async function predictionOrReason(
   thread: OpenThread,
   { hasDetector, timeoutMs }: { hasDetector: boolean; timeoutMs: number },
-): Promise<Asked> {
+): Promise<Pick<ThreadOutcome, 'prediction' | 'predictionMissing'> & { isFinal: boolean }> {
   const none = hasDetector
     ? 'the detector does not decide on these posts'
     : 'the bundle holds no detector; start the server with --detector';
   try {
     const prediction = await inTime(thread.predict(), timeoutMs);
-    return { isFinal: true, said: { prediction, predictionMissing: prediction === null ? none : null } };
+    return { isFinal: true, prediction, predictionMissing: prediction === null ? none : null };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    return { isFinal: false, said: { prediction: null, predictionMissing: error.message } };
+    return { isFinal: false, prediction: null, predictionMissing: error.message };
   }
 }
 

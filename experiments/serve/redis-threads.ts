@@ -59,8 +59,7 @@ if present == '' then
   redis.call('HSET', KEYS[1], 'incarnation', ARGV[5])
   if ARGV[7] ~= '' then redis.call('HSET', KEYS[1], 'audit', ARGV[7]) end
   present = ARGV[5]
-elseif redis.call('HEXISTS', KEYS[1], 'outcome') > redis.call('HEXISTS', KEYS[1], 'audit')
-  or redis.call('LLEN', KEYS[2]) ~= tonumber(ARGV[2]) then
+elseif redis.call('LLEN', KEYS[2]) ~= tonumber(ARGV[2]) then
   return ''
 end
 for index = 8, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[index]) end

@@ -145,9 +145,8 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
     },
     async append(key, { position, posts, ended, audit = null }) {
       const present = used(key);
-      if (present?.incarnation !== position?.incarnation) return null;
-      const isClosed = present !== undefined && present.outcome !== null && present.audit === null;
-      if (isClosed || (present !== undefined && present.posts.length !== position?.posts)) return null;
+      // Of a thread that is decided and not audited, no posts are left: no position of it is up to date.
+      if (present?.incarnation !== position?.incarnation || present?.posts.length !== position?.posts) return null;
       if (present === undefined && entries.size >= maxThreads) throw tooManyThreads(entries.size);
       if (characters + charactersOf(posts) > maxCharacters)
         throw unavailable(
