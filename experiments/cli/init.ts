@@ -42,7 +42,7 @@ export function initCommand(terminal: Terminal) {
   });
 }
 
-export type InitOptions = Omit<OptionsOf<typeof initOptions>, 'detector'> & { detector?: string };
+type InitOptions = Omit<OptionsOf<typeof initOptions>, 'detector'> & { detector?: string };
 
 function initOptions() {
   return new Command('init')

@@ -60,7 +60,7 @@ export function openProgress({ stderr }: Pick<Terminal, 'stderr'>, signal?: Abor
       return {
         /** @param everyMs least time between two lines of a file */
         see(name: string, stand: Stand, everyMs = writeEveryMs): void {
-          if (isStopped) return;
+          if (isStopped || stand.total === 0) return;
           if (stage?.name !== name) stage = { name, pace: paceMeter() };
           const perSecond = stage.pace.see(stand.done + (stand.underWay ?? 0));
           const textIn = (width: number) => progressText(title, { ...stand, stage: name, perSecond, width });
@@ -101,7 +101,8 @@ export function progressText(
 ): string {
   const { stage, done, total, underWay = 0, perSecond, note = '', width } = of;
   const isMoving = perSecond !== null && done < total;
-  const count = `: ${done}/${total} ${units[stage] ?? 'steps'}`;
+  // A stage of a part, such as `fold 1 of 5: training`, counts what the stage does.
+  const count = `: ${done}/${total} ${units[stage.split(': ').at(-1) ?? stage] ?? 'steps'}`;
   const parts = [
     ...(isMoving ? [rateText(perSecond), `${duration((total - done - underWay) / perSecond)} left`] : []),
     ...(note === '' ? [] : [note]),

@@ -20,6 +20,10 @@ describe('a line', () => {
     );
   });
 
+  it('counts the stage of a part as the stage', () => {
+    expect(at(120, { stage: 'fold 1 of 5: training' })).toContain('fold 1 of 5: training: 120/300 iterations');
+  });
+
   it('fits every width, and keeps longest how far it came', () => {
     for (let width = 1; width <= 130; width++) expect([...at(width)].length).toBeLessThanOrEqual(width);
     expect(at(70)).toBe('[1/2] paper, seed 1: training: 120/300 iterations · 5.0/s · 36 s left');
@@ -50,6 +54,13 @@ describe('lines of a file', () => {
   });
   beforeEach(() => {
     written = [];
+  });
+
+  it('leave out work of which there is none', () => {
+    const { line, stop } = openProgress({ stderr });
+    line('run').see('judging prefixes', { done: 0, total: 0 });
+    stop();
+    expect(written).toEqual([]);
   });
 
   it('come every five seconds at most, however many stages there are, and the last one', () => {
