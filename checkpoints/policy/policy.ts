@@ -224,7 +224,8 @@ function threadSources({ task, fields, queries }: PolicyDefinition, sources: Pol
   function query(posts: readonly PolicyPost[], length: number): Promise<DetectorOutput> {
     const earlier = outputs.get(length);
     if (earlier !== undefined) return earlier;
-    const output = atHand(detector, needsDetector)(posts.slice(0, length));
+    // Callers without types may answer at once.
+    const output = Promise.resolve(atHand(detector, needsDetector)(posts.slice(0, length)));
     outputs.set(length, output);
     output.catch(() => outputs.delete(length));
     return output;

@@ -8,23 +8,20 @@ import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { openPolicy, policyFolder } from '../stop-agent/policy/policy-folder.ts';
-import { type Access, listenError } from './access.ts';
+import { listenError } from './access.ts';
 import { type ModelSource, type ServedBundle, servedModels } from './models.ts';
-import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
-import type { AuditSettings } from './thread-audits.ts';
+import { createServer, type EarshotServer, type ServerOptions } from './server.ts';
 import { memoryThreads, type ThreadLimits } from './thread-store.ts';
 
-export interface ServeOptions {
+export interface ServeOptions extends Pick<ServerOptions, 'access' | 'limits' | 'audits'> {
   readonly models: readonly ModelSource[];
   readonly host: string;
   /** 0 chooses a free port. */
   readonly port: number;
-  readonly access: Access;
   /** `memory`, or the address of a Redis server. */
   readonly sessions: string;
   readonly redisPassword?: string;
   readonly threadLimits: ThreadLimits & { readonly maxCharacters: number };
-  readonly limits: ServerLimits;
   /** Replaces the bundles' own detectors. */
   readonly detector?:
     | {
@@ -34,8 +31,6 @@ export interface ServeOptions {
         readonly maxWaitMs: number | null;
       }
     | undefined;
-  /** Undefined without audits. */
-  readonly audits?: AuditSettings;
   /** Time between the signal and the end of new connections, in which balancers notice that the server is not ready. */
   readonly drainMs: number;
   /** Further time for open requests, which are then cut off. */

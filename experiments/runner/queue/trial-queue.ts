@@ -2,7 +2,6 @@ import { type Job, Queue } from 'bullmq';
 import { hashesOf } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
 import { sleep } from '../../../src/sleep.ts';
-import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import type { OpenedExperiment } from '../../kinds/experiment-kind.ts';
 import { tellingOnce } from '../../run/failures.ts';
 import { type Trial, type TrialOutcome, trialOutcomeSchema } from '../../run/trial.ts';
@@ -89,17 +88,13 @@ async function trialQueuing({ members }: OpenedExperiment): Promise<(trial: Tria
   const resolvedOf = new Map(
     members.flatMap(({ trials, resolved }) => trials.map((trial) => [trial.directory, resolved])),
   );
-  const auto = members.some(({ resolved }) => resolved.backend === 'auto') ? await backendNamedAuto() : null;
+  const isAuto = members.some(({ resolved }) => resolved.backend === 'auto');
+  // What `auto` chooses here, so that all trials are trained on it.
+  const auto = isAuto ? (await (await import('../../../src/tensor/backend.ts')).selectBackend('auto')).name : null;
   return ({ directory, runs: _, ...content }) => {
     const { files: paths = [], backend: backendName = null } = resolvedOf.get(directory) ?? {};
     const files = paths.map((path) => ({ path, sha256: hashes[path] }));
     const trial = { ...content, backend: backendName === 'auto' ? auto : backendName };
     return { program: thisProgram(), trial, files, id: trialName({ trial, files }) };
   };
-}
-
-/** The backend that `auto` chooses here, so that all trials are trained on it. */
-async function backendNamedAuto(): Promise<BackendName> {
-  const { selectBackend } = await import('../../../src/tensor/backend.ts');
-  return (await selectBackend('auto')).name;
 }
