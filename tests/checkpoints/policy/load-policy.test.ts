@@ -85,6 +85,13 @@ describe('a policy loaded from a bundle', () => {
     });
   });
 
+  it('takes what a caller without types answers at once', async () => {
+    const source = sourceOf(await smallBundle({ network: randomNetwork({ inputs: dimensions }) }));
+    Reflect.set(source, 'judge', () => ({ label: 'rumor', probabilities: null }));
+    const policy = await loadPolicy(source);
+    expect((await policy.decide(thread(texts))).prediction).toEqual({ label: 'rumor', probabilities: {} });
+  });
+
   it('asks the detector in it about the posts that were seen', async () => {
     const network = randomNetwork({ inputs: dimensions });
     network.layers.b3.set([0, -50]);
