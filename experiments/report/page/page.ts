@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
 import type { Block, Report } from '../report.ts';
@@ -116,13 +116,14 @@ function asset(name: string): string {
 }
 
 /**
- * Writes a page, and its charts as SVG into a folder beside it: `report.html` and `report-pictures/`. Pictures of an earlier
- * page of that name are removed.
+ * Writes a page, and its charts as SVG into a folder beside it: `report.html` and `report-pictures/`. SVG files of an earlier
+ * page of that name are removed from it.
  * @throws InputError where the disk refuses
  */
 export function writePage(path: string, page: Page): void {
   const folder = `${path.replace(/\.html?$/i, '')}-pictures`;
-  rmSync(folder, { recursive: true, force: true });
+  const earlier = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.svg')) : [];
+  for (const name of earlier) rmSync(join(folder, name), { recursive: true });
   if (Object.keys(page.pictures).length > 0) makeFolder(folder);
   for (const [name, svg] of Object.entries(page.pictures)) writeFileAtomically(join(folder, name), svg);
   writeFileAtomically(path, page.html);

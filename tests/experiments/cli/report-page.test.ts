@@ -116,11 +116,15 @@ describe('the page of an experiment', () => {
 
   it('is written for a run by `report`, where it is told to, and left out on demand', async () => {
     const run = 'runs/tiny/agent/seed-1';
+    mkdirSync(join(cwd, 'run-pictures'));
+    for (const name of ['earlier.svg', 'notes.txt']) writeFileSync(join(cwd, 'run-pictures', name), '');
     const { code, errors, out } = await earshot(['report', run, '--html', '--out', 'run.html'], { cwd });
     expect(code, errors).toBe(0);
     expect([out, errors]).toEqual(['', 'Page: run.html\n']);
     expect(read('run.html')).toContain('<h1>tiny: agent</h1>');
-    expect(existsSync(join(cwd, 'run-pictures/front.svg'))).toBe(true);
+    const pictures = readdirSync(join(cwd, 'run-pictures'));
+    expect(pictures).toEqual(expect.arrayContaining(['front.svg', 'notes.txt']));
+    expect(pictures).not.toContain('earlier.svg');
     expect((await earshot(['report', run], { cwd })).out).toMatch(
       /^tiny: agent: .*\n(.*\n)+\n── Every system ──\n\nsystem +macro-F1/,
     );
