@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises';
 import type { AsyncBuffer, FileMetaData, SchemaElement } from 'hyparquet';
 import { InputError } from '../../errors.ts';
 import { assertFile } from '../text-lines.ts';
@@ -15,15 +16,25 @@ export const parquetImporter: Importer = {
   expects: 'one or more .parquet files',
   takes: ['table', 'nulls'],
   async *read(paths, options) {
-    const { asyncBufferFromFile, parquetMetadataAsync, parquetSchema } = await import('hyparquet');
+    const { parquetMetadataAsync, parquetSchema } = await import('hyparquet');
+    const { compressors } = await import('hyparquet-compressors');
+    const { bytesOf, checkPages } = await import('./parquet-pages.ts');
     async function* tables(): AsyncGenerator<PostTable> {
       for (const path of paths) {
         await assertFile(path);
-        const file = await asyncBufferFromFile(path);
-        const metadata = await orInputError(path, () => parquetMetadataAsync(file));
-        const columns = parquetSchema(metadata).children.map(({ element }) => element);
-        const headings = columns.map(({ name }) => name);
-        yield { source: path, headings, rows: rowsOf(file, { path, ...exactColumns(metadata, columns) }) };
+        const handle = await open(path);
+        try {
+          const file = await bytesOf(handle);
+          const { metadata, columns } = await orInputError(path, async () => {
+            const metadata = await parquetMetadataAsync(file);
+            await checkPages(file, { ...metadata, compressors });
+            return { metadata, columns: parquetSchema(metadata).children.map(({ element }) => element) };
+          });
+          const headings = columns.map(({ name }) => name);
+          yield { source: path, headings, rows: rowsOf(file, { path, ...exactColumns(metadata, columns) }) };
+        } finally {
+          await handle.close();
+        }
       }
     }
     yield* threadsOfTables(tables(), options);
