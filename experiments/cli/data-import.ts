@@ -185,6 +185,7 @@ A cell holds nothing if it is empty or \\N. Any other word is read as it stands,
 Labels and ids that look the same are the same: accents are composed, invisible characters and repeated spaces are left out.
 
 Columns of a table are found by common names (conversation_id, body, created_at, …), and the last line lists which column was read as what.
+An empty name leaves a field out: --event "".
 If no column names the thread, posts join the posts that they answer (--post-id and --parent). Rows of a thread may be in several files.
 
 Examples:

@@ -67,9 +67,17 @@ export function unexpected({ name, expects }: { name: string; expects: string },
 
 /** A value as JSON on one line, cut to 80 characters so that an error stays readable. */
 export function shortened(value: unknown): string {
-  // JSON has no big integers.
-  const text = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part)) ?? 'nothing';
+  const text = jsonOf(value) ?? 'nothing';
   return text.length <= 80 ? text : `${text.slice(0, 77)}… (${text.length} characters)`;
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    // JSON has no big integers.
+    return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part));
+  } catch {
+    return 'a value that is nested too deeply to show';
+  }
 }
 
 /** Validates foreign data at `place`. @throws BadItemError with the path, value and reason of the first problem */

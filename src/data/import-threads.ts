@@ -120,8 +120,8 @@ function counter() {
   };
 }
 
-/** No post is older. */
-const firstYear = 1990;
+/** No social medium is older. Apple's seconds since 2001 and .NET's ticks would be earlier as Unix times. */
+const firstYear = 1997;
 
 /** Counts impossible times: before social media, or after `now`. */
 function doubtfulTimes(now: Date | undefined) {

@@ -132,7 +132,10 @@ export function parseJson(text: string, place: string): unknown {
     return JSON.parse(plain);
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message.replace(/, (\.\.\.)?".*/s, '') : String(error);
-    throw badItem(text, { place, reason: `is not JSON (${reason})` });
+    const advice = /after JSON/.test(reason)
+      ? ': several values follow one another, so write each on a line of its own (`jq -c .`), or all as one list'
+      : '';
+    throw badItem(text, { place, reason: `is not JSON (${reason})${advice}` });
   }
 }
 

@@ -98,6 +98,9 @@ export const postSchema = z.strictObject(postFields, {
   error: unknownKeyError({ keys: Object.keys(postFields), nearMisses: otherNamesOfPostFields }),
 });
 
+/** Labels of a user's own. */
+export const labelsSchema = recordOf(z.union([z.string(), z.number(), z.boolean()]).nullable());
+
 const threadFields = {
   id: text.min(1),
   event: text.nullable().default(null),
@@ -109,9 +112,7 @@ const threadFields = {
     .default(null),
   rumor: z.boolean({ error: 'must be true, false or null, without quotes' }).nullable().default(null),
   split: z.string().optional().describe('the official part of the data set, where it has parts'),
-  labels: recordOf(z.union([z.string(), z.number(), z.boolean()]).nullable())
-    .optional()
-    .describe('labels of your own by name; null where unknown'),
+  labels: labelsSchema.optional().describe('labels of your own by name; null where unknown'),
   chosen: z
     .enum(['start', 'random', 'margin'])
     .optional()

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseItem } from '../bad-item.ts';
+import { labelsSchema } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { itemsOfJson } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
@@ -10,7 +11,7 @@ const articleSchema = z
     title: z.string().nullish(),
     text: z.string().nullish(),
     split: z.string().optional(),
-    labels: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    labels: labelsSchema,
   })
   .refine(({ title, text }) => title || text, { path: ['text'], error: 'has neither a text nor a title' });
 

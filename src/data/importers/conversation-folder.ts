@@ -124,16 +124,17 @@ const branchSchema = z.record(z.string(), z.unknown());
 async function parentsFromStructure(path: string): Promise<Map<string, string>> {
   const parents = new Map<string, string>();
   if (!(await namesIn(dirname(path))).includes(basename(path))) return parents;
-  const walk = (parent: string, branch: unknown): void => {
-    // A leaf is an empty list.
-    const children = branchSchema.safeParse(branch).data ?? {};
-    for (const [child, below] of Object.entries(children)) {
-      if (!parents.has(child)) parents.set(child, parent);
-      walk(child, below);
-    }
-  };
   const roots = parseItem(branchSchema, { value: await jsonIn(path), place: path });
-  for (const [root, below] of Object.entries(roots)) walk(root, below);
+  // A stack instead of calls: a tree may be deeper than calls may.
+  const open = Object.entries(roots).map(([id, branch]) => ({ id, branch, parent: null as string | null }));
+  open.reverse();
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { id, branch, parent } = next;
+    if (parent !== null && !parents.has(id)) parents.set(id, parent);
+    // A leaf is an empty list.
+    const children = Object.entries(branchSchema.safeParse(branch).data ?? {});
+    for (const [child, below] of children.reverse()) open.push({ id: child, branch: below, parent: id });
+  }
   return parents;
 }
 

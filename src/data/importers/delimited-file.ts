@@ -61,6 +61,8 @@ export async function* readDelimitedRows(
     quote: quote === undefined ? '"' : quote,
     escape: quote ?? '"',
     record_delimiter: ['\n', '\r\n', '\r'],
+    // Where a space follows each delimiter of the header, those of the rows belong to no field either.
+    ltrim: isSpaced(first, delimiter),
     max_record_size: mostBytes,
     // Tab-separated texts contain bare quotes, so the number of fields and quotes within fields are checked here.
     relax_column_count: true,
@@ -76,7 +78,8 @@ export async function* readDelimitedRows(
     const place = `${path}:${line}`;
     const lines = linesOf(record);
     line += lines;
-    if (record.length === 1 && record[0].trim() === '') return null;
+    // Spreadsheets write rows below the last one that were once filled.
+    if (record.every((field) => field.trim() === '')) return null;
     const headings = names;
     if (headings === null) {
       names = record.map(foldedName);
@@ -91,6 +94,13 @@ export async function* readDelimitedRows(
         reason: `a quoted field of ${linesOf([swallowing])} lines contains what look like rows; if quotes belong to the texts, read the file with --quote none; if the field does hold these lines, with --quote '"'`,
       });
     }
+    const escaped = quote === undefined ? record.find((field) => /^".*\\".*"$/s.test(field)) : undefined;
+    if (escaped !== undefined)
+      throw badItem(escaped, {
+        place,
+        reason:
+          'a quoted field has quotes behind a backslash, and a table doubles them; write "" instead of \\", or read the file with --quote none',
+      });
     if (record.length !== headings.length)
       throw badItem(record, {
         place,
@@ -210,6 +220,11 @@ function delimiterOf(text: string): string {
   const [header] = text.replace(/"[^"]*"/g, '').split(/[\r\n]/, 1);
   const count = (delimiter: string) => header.split(delimiter).length;
   return [...delimiters].sort((a, b) => count(b) - count(a))[0];
+}
+
+function isSpaced(text: string, delimiter: string): boolean {
+  const [, ...further] = text.split(/[\r\n]/, 1)[0].split(delimiter);
+  return further.length > 0 && further.every((name) => /^ \S/.test(name));
 }
 
 /** @throws InputError for a delimiter of several characters */

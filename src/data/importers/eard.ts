@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { recordOf } from '../../record-of.ts';
 import { badItem, eachOrSkip, orSkip, parseItem } from '../bad-item.ts';
 import { readWholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
@@ -34,7 +35,7 @@ export const eardImporter: Importer = {
     for (const path of paths) {
       const text = await readWholeText(path, options);
       const entries = orSkip(options, () =>
-        parseItem(z.record(z.string(), z.unknown()), { value: parseJson(text, path), place: path }),
+        parseItem(recordOf(z.unknown()), { value: parseJson(text, path), place: path }),
       );
       yield* eachOrSkip(Object.entries(entries ?? {}), options, ([id, value]) =>
         threadOf(id, { value, place: `${path} ${id}`, count: options.count }),

@@ -113,7 +113,7 @@ async function writingsIn(file: string): Promise<{ readonly time: string; readon
   const xml = await readWholeText(file);
   if (!/<\/INDIVIDUAL>\s*$/.test(xml))
     throw badItem(xml.slice(-40), { place: file, reason: 'breaks off before </INDIVIDUAL>' });
-  return [...xml.matchAll(/<WRITING>(.*?)<\/WRITING>/gs)].map(([, writing], index) => {
+  return [...xml.matchAll(/<WRITING(?:\s[^>]*)?>(.*?)<\/WRITING>/gs)].map(([, writing], index) => {
     const place = `${file} writing ${index + 1}`;
     const date = element(writing, 'DATE').trim();
     // Without a zone: all times of a collection are in the same one.
@@ -126,7 +126,7 @@ async function writingsIn(file: string): Promise<{ readonly time: string; readon
 
 /** The text of an element; may be empty. */
 function element(xml: string, name: string): string {
-  const [, content = ''] = new RegExp(`<${name}>(.*?)</${name}>`, 's').exec(xml) ?? [];
+  const [, content = ''] = new RegExp(`<${name}(?:\\s[^>]*)?(?<!/)>(.*?)</${name}>`, 's').exec(xml) ?? [];
   const pieces = content.split(/<!\[CDATA\[(.*?)\]\]>/s);
   return pieces.map((piece, index) => (index % 2 === 1 ? piece : withoutEntities(piece))).join('');
 }

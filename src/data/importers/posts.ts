@@ -61,19 +61,28 @@ function postsOf(value: unknown, { place, reading }: { place: string; reading: I
 }
 
 /** Submissions and comments of a listing of Reddit's API, whose comments contain listings of their replies. */
-function thingsOf({ children }: JsonObject, { place, reading }: { place: string; reading: ImportContext }): TableRow[] {
-  if (!Array.isArray(children)) return [];
-  return children.flatMap((child: unknown, index) => {
-    if (!isRecord(child) || !isRecord(child.data)) return [];
-    const { replies, ...post } = child.data;
+function thingsOf(listing: JsonObject, { place, reading }: { place: string; reading: ImportContext }): TableRow[] {
+  const rows: TableRow[] = [];
+  // A stack instead of calls: replies may be nested more deeply than calls may.
+  const open = childrenOf(listing, place);
+  for (let thing = open.pop(); thing !== undefined; thing = open.pop()) {
+    const { child, place } = thing;
+    if (!isRecord(child) || !isRecord(child.data)) continue;
+    const { replies, ...value } = child.data;
     if (child.kind === 'more') {
       reading.count('# comments are stubs that name replies which the export lacks');
-      return [];
+      continue;
     }
-    const where = `${place} thing ${index + 1}`;
-    const below = isRecord(replies) && isRecord(replies.data) ? thingsOf(replies.data, { place: where, reading }) : [];
-    return [{ place: where, value: post }, ...below];
-  });
+    rows.push({ place, value });
+    if (isRecord(replies) && isRecord(replies.data)) open.push(...childrenOf(replies.data, place));
+  }
+  return rows;
+}
+
+/** The last child first. */
+function childrenOf({ children }: JsonObject, place: string): { readonly child: unknown; readonly place: string }[] {
+  const list: unknown[] = Array.isArray(children) ? children : [];
+  return list.map((child, index) => ({ child, place: `${place} thing ${index + 1}` })).reverse();
 }
 
 /** The depth of nested objects that is read. */
@@ -95,8 +104,9 @@ function* fieldsOf(
     if (Array.isArray(content)) {
       if (content.every(isPiece)) yield [name, content];
       const types = new Set(content.map(typeOf));
+      const areTyped = types.size === content.length && !types.has(null);
       for (const [index, part] of content.entries())
-        if (isRecord(part)) yield* below(part, `${name}.${types.size === content.length ? typeOf(part) : index}.`);
+        if (isRecord(part)) yield* below(part, `${name}.${areTyped ? typeOf(part) : index}.`);
     } else if (isRecord(content)) yield* below(content, `${name}.`);
     else yield [name, content];
   }

@@ -71,7 +71,8 @@ const clock = String.raw`(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<seconds>\d\d)(?:
 const basicClock = String.raw`(?<hour>\d\d)(?:(?<minute>\d\d)(?:(?<seconds>\d\d)(?:[.,](?<fraction>\d+))?)?)?`;
 const zone = String.raw`(?<zone>Z|(?:UTC|GMT)?(?:[+\u2212-]\d{1,2}(?::?\d\d)?)|UTC|GMT)`;
 const weekday = '(?:[a-z]{3,9},? )?';
-const month = String.raw`(?<name>[a-z]{3,9})\.?`;
+/** Without Finland's November, the only name of a month that begins like another one in English. */
+const month = String.raw`(?<name>(?!marras)[a-z]{3,9})\.?`;
 const dayOfMonth = String.raw`(?<day>\d{1,2})(?:st|nd|rd|th)?`;
 
 function form(text: string): RegExp {

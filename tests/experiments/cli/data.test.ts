@@ -102,7 +102,7 @@ describe('data import', () => {
       threads: 2,
       notes: expect.arrayContaining(['column "label": "NA" is read as nothing (1 row)']),
       warnings: [
-        expect.stringMatching(/^1 times lie before 1990, such as 1900-01-01T00:00:00\.000Z/),
+        expect.stringMatching(/^1 times lie before 1997, such as 1900-01-01T00:00:00\.000Z/),
         expect.stringMatching(/^1 times lie in the future, such as 9999-01-01T00:00:00\.000Z/),
         expect.stringMatching(/^1 of 2 threads lack a label/),
       ],

@@ -47,6 +47,12 @@ const collection = {
 };
 
 describe('erisk', () => {
+  it('reads elements with attributes, and empty ones', async () => {
+    const writing = '<WRITING id="1"><TITLE/><DATE>2016-03-10 12:32:43</DATE><TEXT lang="en">x</TEXT></WRITING>';
+    const { threads } = await importFrom({ 's1.xml': `<INDIVIDUAL><ID>s1</ID>${writing}</INDIVIDUAL>` });
+    expect(threads.map(({ posts }) => posts.map(({ text }) => text))).toEqual([['x']]);
+  });
+
   it('merges chunks in order, and labels users by the truth file', async () => {
     const { threads, notes } = await importFrom(collection, { label: ['depression'] });
     expect(threads.map(({ id, labels }) => ({ id, labels }))).toEqual([

@@ -139,7 +139,7 @@ describe('articles', () => {
   it('makes threads of one post and keeps labels', async () => {
     const lines = [
       { id: 'a', title: 'Title', text: null, labels: { veracity: 'fake' }, split: 'train' },
-      { id: 'b', text: 'Text', labels: { claim: 1 } },
+      { id: 'b', text: 'Text', labels: { claim: 1, source: null, ['__proto__']: 'x' } },
     ];
     const { threads, notes } = await importFrom('articles', {
       files: { 'a.jsonl': lines.map((line) => JSON.stringify(line)).join('\n') },
@@ -147,6 +147,7 @@ describe('articles', () => {
     });
     expect(threads.map(({ posts }) => posts.map(({ text }) => text))).toEqual([['Title'], ['Text']]);
     expect(threads[0]).toMatchObject({ labels: { veracity: 'fake' }, split: 'train', rumor: null });
+    expect(threads[1].labels).toEqual({ claim: 1, source: null, ['__proto__']: 'x' });
     expect(notes).toEqual(['1 articles have a title only']);
   });
 
@@ -222,6 +223,14 @@ describe('pheme', () => {
       [answer, reply, '2014-08-09T23:33:06.000Z'],
     ]);
     expect(threads[0].posts[0].time).toBeNull();
+  });
+
+  it('reads a tree that is deeper than calls may be', async () => {
+    const depth = 20_000;
+    const chain = `${'{"a":'.repeat(depth)}{"${reply}":[]}${'}'.repeat(depth)}`;
+    const deep = { ...files, [`${rumor}/structure.json`]: `{"${claim}":${chain}}` };
+    const { threads } = await importFrom('pheme', { files: deep, paths: [root] });
+    expect(threads[1].posts.map(({ id, parent }) => [id, parent])).toContainEqual([reply, claim]);
   });
 
   it('takes an event folder and gives times from ids where the tweet has none', async () => {

@@ -71,6 +71,7 @@ describe('a time of a foreign file', () => {
     ['2024-03-05 10:00 CET', 'names the zone CET, which may be several'],
     ['05-MAR-24', 'has a year of two digits, 24'],
     ['5 Foo 2024', 'names no month'],
+    ['5 marraskuu 2024', 'must be a time'],
     ['3/4/24', 'could be 3 April 2024 or 4 March 2024 or 24 April 2003; put the year first, with four digits, or say'],
     ['13/4/24', 'could be 13 April 2024 or 24 April 2013'],
     ['3.4.2024', 'could be 3 April 2024 or 4 March 2024'],

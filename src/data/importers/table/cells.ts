@@ -23,6 +23,8 @@ export function rawText(row: TableRow, column: string, rules: NothingRules): str
 
 /** A cell as a name, a label or another short text, folded; null if it means nothing. */
 export function cellText(row: TableRow, column: string, rules: NothingRules): string | null {
+  const value = entryOf(row.value, column);
+  if (Array.isArray(value) && value.length > 1) throw badCell(row, column, 'is a list; give one value');
   const text = foldedName(storedText(row, column));
   return isNothing(text, { column, rules }) ? null : text;
 }
@@ -36,7 +38,8 @@ export function cellId(row: TableRow, column: string, rules: NothingRules): stri
   const text = cellText(row, column, rules);
   if (text === null) return null;
   const isNumber = typeof row.value[column] === 'number' || /^\d+\.0*$/.test(text);
-  if (/^[+-]?\d+(\.\d+)?e[+-]?\d+$/i.test(text) || (isNumber && !Number.isSafeInteger(Number(text))))
+  // With neither a point nor a sign, an e is a digit of a hexadecimal id.
+  if (/^[+-]?\d+(\.\d+e[+-]?|e[+-])\d+$/i.test(text) || (isNumber && !Number.isSafeInteger(Number(text))))
     throw badCell(row, column, 'is an id that has lost digits: write ids as text (in pandas, dtype=str)');
   // In a column with gaps, pandas turns 123 into 123.0.
   return text.replace(/^(\d+)\.0*$/, '$1').replace(/^t[13]_(?=[a-z0-9]{5,}$)/, '');

@@ -19,7 +19,7 @@ const platformNames: Partial<Record<TableField, readonly string[]>> = {
   parent: ['referenced_tweets.replied_to.id', 'record.reply.parent.uri'],
 };
 
-/** The heading of each field. */
+/** The heading of each field; chosen as '' for a field that no column holds, whatever its heading. */
 export type TableColumns = Partial<Readonly<Record<TableField, string>>>;
 
 /** Options for reading a table. */
@@ -50,14 +50,17 @@ export function tableColumns(
   options: { chosen: TableColumns; source: string; looks: ColumnLooks },
 ): TableColumns {
   const { source, looks } = options;
+  const left = tableFields.filter((field) => options.chosen[field] === '');
   const chosen: TableColumns = Object.fromEntries(
-    Object.entries(options.chosen).map(([field, name]) => [field, headingNamed(name, headings)]),
+    Object.entries(options.chosen).flatMap(([field, name]) =>
+      name === '' ? [] : [[field, headingNamed(name, headings)]],
+    ),
   );
   const taken = new Set(Object.values(chosen));
   const columns: Partial<Record<TableField, string>> = { ...chosen };
   const doubtful = new Map<TableField, readonly string[]>();
   for (const field of tableFields) {
-    if (columns[field] !== undefined) continue;
+    if (columns[field] !== undefined || left.includes(field)) continue;
     const named = namedFor(field, headings).filter((heading) => !taken.has(heading));
     // A column of ids may be called "tweet", too.
     const running = field === 'text' ? named.filter((heading) => looks.texts.includes(heading)) : [];
@@ -80,7 +83,7 @@ export function tableColumns(
     }),
     ...[...doubtful].map(
       ([field, candidates]) =>
-        `both ${candidates.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; name one with ${optionOf(field)} <column>`,
+        `both ${candidates.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; name one with ${optionOf(field)} <column>, or none with ${optionOf(field)} ""`,
     ),
     !isThreaded &&
       !doubtful.has('threadId') &&

@@ -24,9 +24,14 @@ type SharedColumns = Pick<RowOfPost, 'threadId' | 'labels'> & { readonly source:
 /** Rows of posts, each by its place among them. */
 export interface KeptRows {
   add(row: RowOfPost, source: string): void;
+  /** Words that were read as no parent, because no post and no thread has them as its id, with their number. */
+  wordsForNone(): [word: string, posts: number][];
   readonly shared: readonly SharedColumns[];
   get(place: number): RowOfPost;
 }
+
+/** In place of a parent, programs write these for none. */
+const noParent = new Set(['0', '-1', 'false', 'root', 'none', 'null', 'nan']);
 
 const chunkBytes = 1 << 24;
 const lineBreak = 10;
@@ -42,8 +47,12 @@ export function keptRows(): KeptRows {
   let chunk = Buffer.alloc(0);
   let end = 0;
   let last: { key: string; shared: SharedColumns } | null = null;
+  const named = new Set<string | null>();
+  const answered = new Map<string, number>();
+  const isNone = (id: string | null) => id !== null && noParent.has(id.toLowerCase());
   return {
     shared,
+    wordsForNone: () => [...answered].filter(([word]) => !named.has(word)),
     add({ place, threadId, post, labels }, source) {
       const sharedColumns = { threadId, labels, source };
       const key = JSON.stringify(sharedColumns);
@@ -51,6 +60,8 @@ export function keptRows(): KeptRows {
       shared.push(last.shared);
       const isNear = place.startsWith(source);
       const { id, time, author, parent, text, stance } = post;
+      for (const name of [id, threadId]) if (isNone(name)) named.add(name);
+      if (parent !== null && isNone(parent)) answered.set(parent, (answered.get(parent) ?? 0) + 1);
       const values = [isNear, isNear ? place.slice(source.length) : place, id, time, author, parent, text, stance];
       const line = `${JSON.stringify(values)}\n`;
       // UTF-8 has up to three bytes for each of JavaScript's characters.
@@ -68,8 +79,9 @@ export function keptRows(): KeptRows {
       const from = chunks[Math.floor(starts[place] / chunkBytes)];
       const start = starts[place] % chunkBytes;
       const line = from.toString('utf8', start, from.indexOf(lineBreak, start));
-      const [isNear, near, id, time, author, parent, text, stance] = JSON.parse(line);
+      const [isNear, near, id, time, author, written, text, stance] = JSON.parse(line);
       const { threadId, labels, source } = shared[place];
+      const parent = isNone(written) && !named.has(written) ? null : written;
       const post = { id, time, author, parent, text, stance };
       return { place: isNear ? `${source}${near}` : near, threadId, post, labels };
     },
@@ -82,6 +94,8 @@ export function keptRows(): KeptRows {
  * @throws InputError for two different rows of one post, if bad items are not skipped
  */
 export function* threadedRows(rows: KeptRows, options: ImportContext): Generator<[string, readonly RowOfPost[]]> {
+  for (const [word, posts] of rows.wordsForNone())
+    options.count(`# posts answer ${JSON.stringify(word)}, which is no post: they answer none`, posts);
   const rootOf = rows.shared.every(({ threadId }) => threadId !== null) ? () => '' : rootsOf(rows);
   const threads = groupBy(rows.shared.keys(), (place) => rows.shared[place].threadId ?? rootOf(place));
   for (const [id, places] of threads) {
@@ -121,24 +135,36 @@ function keyOf({ post }: RowOfPost): string | null {
   return post.time === null ? null : JSON.stringify(post);
 }
 
+/** The least place of a circle, which is the end of a chain from `start`. */
+function firstOf(chain: readonly number[], start: number): number {
+  return chain.slice(chain.indexOf(start)).reduce((least, place) => Math.min(least, place));
+}
+
 /** The thread of a post that names none: that of the first post in its chain of parents. */
 function rootsOf(rows: KeptRows): (place: number) => string {
   const links = rows.shared.map(({ threadId }, place) => {
     const { id, parent } = rows.get(place).post;
     return { threadId, id, parent };
   });
-  const byId = new Map(links.map((link) => [link.id, link]));
-  return (place) => {
-    const visited = new Set<(typeof links)[number]>();
-    for (let at = links[place]; ; ) {
-      visited.add(at);
-      const { threadId, id, parent } = at;
-      if (threadId !== null) return threadId;
-      if (parent === null || parent === id) return id ?? '';
-      const next = byId.get(parent);
-      // The parent is not in the tables, or the chain is a circle.
-      if (next === undefined || visited.has(next)) return parent;
-      at = next;
+  const placeOf = new Map(links.map(({ id }, place) => [id, place]));
+  const roots = new Map<number, string>();
+  return (start) => {
+    const chain = new Set<number>();
+    let root: string | undefined;
+    for (let place = start; root === undefined; ) {
+      chain.add(place);
+      const { threadId, id, parent } = links[place];
+      const next = parent === null ? undefined : placeOf.get(parent);
+      if (roots.has(place)) root = roots.get(place);
+      else if (threadId !== null) root = threadId;
+      else if (parent === null || parent === id) root = id ?? '';
+      // The parent is not in the tables.
+      else if (next === undefined) root = parent;
+      // A circle begins with its first post in the file.
+      else if (chain.has(next)) root = links[firstOf([...chain], next)].id ?? '';
+      else place = next;
     }
+    for (const place of chain) roots.set(place, root);
+    return root;
   };
 }

@@ -6,7 +6,7 @@ import { assembleThread, claimFirst, sortReplies } from '../assemble-thread.ts';
 import type { ImportContext } from '../importer.ts';
 import { cellId, cellText, listed, roundedIds, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
-import { overlookedColumns, tableColumns } from './columns.ts';
+import { optionOf, overlookedColumns, tableColumns } from './columns.ts';
 import { areRumors, cellLabel, cellRumor, cellStance, cellVeracity, type LabelWords, labelWords } from './labels.ts';
 import { postTextReader } from './texts.ts';
 import { type KeptRows, keptRows, type RowOfPost, threadedRows } from './threaded-rows.ts';
@@ -164,7 +164,7 @@ function agreedLabel<Field extends keyof RowOfPost['labels']>(
   if (other !== undefined)
     throw badItem(other.labels[field], {
       place: other.place,
-      reason: `the ${field} of thread ${JSON.stringify(id)} is ${JSON.stringify(first.labels[field])} at ${first.place}; all posts of a thread must agree`,
+      reason: `the ${field} of thread ${JSON.stringify(id)} is ${JSON.stringify(first.labels[field])} at ${first.place}; all posts of a thread must agree; where the column means something else, leave it out with ${optionOf(field === 'column' ? 'label' : field)} ""`,
     });
   return first.labels[field];
 }
