@@ -28,34 +28,6 @@ export function encodingNamed(name: string): string {
   }
 }
 
-/** Converts a text to UTF-8 from the encoding of its mark, or else `encoding`. @throws InputError for invalid bytes */
-export async function* inUtf8(
-  bytes: AsyncIterable<Uint8Array>,
-  { path, encoding = 'utf-8' }: { path: string; encoding?: string | undefined },
-): AsyncGenerator<Uint8Array> {
-  let decoder: TextDecoder | null | undefined;
-  let lines = 0;
-  const decoded = (chunk?: Uint8Array) => {
-    if (!decoder) return new Uint8Array();
-    try {
-      const text = chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
-      lines += text.split('\n').length - 1;
-      return Buffer.from(text);
-    } catch {
-      const after = lines === 0 ? '' : ` after line ${lines}`;
-      throw new InputError(`${path}: the text${after} is not ${decoder.encoding}; give another --encoding`);
-    }
-  };
-  for await (const chunk of bytes) {
-    if (decoder === undefined) {
-      const fileEncoding = markedEncoding(chunk) ?? encoding;
-      decoder = fileEncoding === 'utf-8' ? null : new TextDecoder(fileEncoding, { fatal: true });
-    }
-    yield decoder === null ? chunk : decoded(chunk);
-  }
-  if (decoder) yield decoded();
-}
-
 /** Advice on bytes that are not UTF-8: the likeliest encodings, each with the text in it. */
 export function encodingAdvice(bytes: Uint8Array): string {
   const foreign = bytes.findIndex((byte) => byte >= 0x80);

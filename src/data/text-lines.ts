@@ -1,11 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
+import { TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { InputError } from '../errors.ts';
 import { missingPath } from '../missing-path.ts';
 import { BadItemError } from './bad-item.ts';
-import { encodingAdvice, inUtf8 } from './text-encoding.ts';
+import { encodingAdvice, markedEncoding } from './text-encoding.ts';
 
 /** One line of a file, without its line end. */
 export interface TextLine {
@@ -27,106 +29,62 @@ export interface ReadingOptions {
  *   the limit
  */
 export async function* readLines(path: string, options: ReadingOptions = {}): AsyncGenerator<TextLine> {
-  const { mostBytes = sizeLimit() } = options;
-  for await (const line of linesOf(await openText(path, options), { path, mostBytes, endsAtReturn: false })) {
+  for await (const line of linesOf(bytesIn(path), { ...options, path, endsAtReturn: false })) {
     if (line.isCut) throw new InputError(`${path}:${line.number}: the line ${aboveLimit(options)}`);
     yield line;
   }
 }
 
 /** Reads the lines of a file of JSON Lines, plain or gzip. */
-export async function* readJsonTexts(path: string, options: ReadingOptions = {}): ReturnType<typeof linesOf> {
-  const { mostBytes = sizeLimit() } = options;
-  yield* linesOf(await openText(path, options), { path, mostBytes });
+export function readJsonTexts(path: string, options: ReadingOptions = {}): ReturnType<typeof linesOf> {
+  return linesOf(bytesIn(path), { ...options, path });
 }
 
-interface LineSource extends Pick<ReadingOptions, 'mostBytes'> {
+interface TextSource extends ReadingOptions {
+  /** The file or stream in messages. */
   readonly path: string;
 }
 
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
-/** Bytes that remain of a line above the limit. */
-const keptBytes = 4096;
+/** Characters that remain of a line above the limit. */
+const keptCharacters = 4096;
 
 /**
- * Reads the lines of a stream of UTF-8, each as soon as it is complete. Blank lines are counted but not returned. A line
- * above the limit is cut.
- * @param source.path the name of the stream in messages
+ * Reads the lines of a stream, each as soon as it is complete. Blank lines are counted but not returned. A line above the
+ * limit is cut.
  * @param source.endsAtReturn whether a bare carriage return ends a line, as by default: texts in JSON have none
- * @throws InputError for bytes that are not UTF-8, or broken gzip
+ * @throws InputError for bytes of another encoding, or broken gzip
  */
 export async function* linesOf(
   bytes: AsyncIterable<Uint8Array | string>,
-  { path, mostBytes = sizeLimit(), endsAtReturn = true }: LineSource & { endsAtReturn?: boolean },
+  { mostBytes = sizeLimit(), endsAtReturn = true, ...source }: TextSource & { endsAtReturn?: boolean },
 ): AsyncGenerator<TextLine & { readonly isCut: boolean }> {
-  // A byte order mark may precede the first line; elsewhere it is a character.
-  const first = new TextDecoder('utf-8', { fatal: true });
-  const further = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  let number = 0;
-  /** Pieces of a line that is not complete. */
-  let pieces: Uint8Array[] = [];
-  let held = 0;
+  const lineEnd = endsAtReturn ? /\r\n|\r|\n/ : '\n';
+  let number = 1;
+  let line = '';
+  let length = 0;
   let isCut = false;
-  let isTold = false;
-  let last: Uint8Array = new Uint8Array();
-  const keep = (piece: Uint8Array) => {
-    if (isCut) return;
-    pieces.push(piece);
-    held += piece.length;
-    if (held <= mostBytes) return;
-    isCut = true;
-    pieces = [Buffer.concat(pieces.map((piece) => piece.subarray(0, keptBytes))).subarray(0, keptBytes)];
-  };
-  const lineSoFar = () => {
-    const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
-    last = whole;
-    const decoder = isCut ? new TextDecoder() : number === 0 ? first : further;
-    // As a stream, because the last character may be incomplete.
-    const text = decoder.decode(whole, { stream: isCut });
-    return { number: number + 1, text, isCut };
-  };
-  /** The line that ends here; null if it was returned before, or is blank. */
-  const taken = () => {
-    const line = isTold ? null : lineSoFar();
-    number++;
-    [pieces, held, isCut, isTold] = [[], 0, false, false];
-    return line === null || (!line.isCut && line.text.trim() === '') ? null : line;
-  };
-  let isAfterReturn = false;
-  try {
-    for await (const chunk of bytes) {
-      const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-      if (buffer.length === 0) continue;
-      let from = 0;
-      // A return and a line feed end one line, even in two chunks.
-      if (isAfterReturn && buffer[0] === lineFeed) from++;
-      isAfterReturn = false;
-      let feed = buffer.indexOf(lineFeed, from);
-      let back = endsAtReturn ? buffer.indexOf(carriageReturn, from) : -1;
-      while (feed >= 0 || back >= 0) {
-        const end = back >= 0 && (feed < 0 || back < feed) ? back : feed;
-        keep(buffer.subarray(from, end));
-        const line = taken();
-        const isReturn = end === back;
-        isAfterReturn = isReturn && end + 1 === buffer.length;
-        from = isReturn && feed === end + 1 ? end + 2 : end + 1;
-        if (feed >= 0 && feed < from) feed = buffer.indexOf(lineFeed, from);
-        if (back >= 0 && back < from) back = buffer.indexOf(carriageReturn, from);
-        if (line !== null) yield line;
+  // A return at the end of a piece may belong to a line feed.
+  let pending = '';
+  for await (const piece of textOf(bytes, source)) {
+    const text = pending + piece;
+    pending = endsAtReturn && text.endsWith('\r') ? '\r' : '';
+    const parts = text.slice(0, text.length - pending.length).split(lineEnd);
+    for (const [index, part] of parts.entries()) {
+      if (index > 0) {
+        if (!isCut && line.trim() !== '') yield { number, text: line, isCut };
+        [number, line, length, isCut] = [number + 1, '', 0, false];
       }
-      if (from < buffer.length) keep(buffer.subarray(from));
+      if (isCut) continue;
+      line += part;
+      length += Buffer.byteLength(part);
+      if (length <= mostBytes) continue;
+      isCut = true;
       // A reader that refuses the line need not wait for its end, which may be far away.
-      if (isCut && !isTold) {
-        isTold = true;
-        yield lineSoFar();
-      }
+      yield { number, text: line.slice(0, keptCharacters), isCut };
+      line = '';
     }
-    const rest = taken();
-    if (rest !== null) yield rest;
-  } catch (error) {
-    throw readingError(error, { path, line: number, bytes: last });
   }
+  if (!isCut && line.trim() !== '') yield { number, text: line, isCut };
 }
 
 const megabyte = 2 ** 20;
@@ -162,57 +120,85 @@ export function aboveLimit({ mostBytes = sizeLimit() }: Pick<ReadingOptions, 'mo
  * Reads the text of a file, plain or gzip, in pieces.
  * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip
  */
-export async function readText(path: string, options: ReadingOptions = {}): Promise<AsyncGenerator<string>> {
-  return decode(await openText(path, options), path);
+export function readText(path: string, options: ReadingOptions = {}): AsyncGenerator<string> {
+  return textOf(bytesIn(path), { ...options, path });
 }
 
 /** Reads a file as one string, like `readText`. @throws BadItemError also for a text above the limit */
-export async function readWholeText(path: string, options: ReadingOptions = {}): Promise<string> {
-  return wholeText(await openText(path, options), { ...options, path });
+export function readWholeText(path: string, options: ReadingOptions = {}): Promise<string> {
+  return wholeText(bytesIn(path), { ...options, path });
 }
 
-/** Reads a stream of UTF-8 as one string. */
+/** Reads a stream as one string. */
 export async function wholeText(
   bytes: AsyncIterable<Uint8Array>,
-  { path, mostBytes = sizeLimit() }: LineSource,
+  { mostBytes = sizeLimit(), ...source }: TextSource,
 ): Promise<string> {
   let text = '';
-  for await (const piece of decode(bytes, path)) {
+  for await (const piece of textOf(bytes, source)) {
     text += piece;
     if (text.length > mostBytes)
       throw new BadItemError(
-        `${path} must be read whole and has more than ${megabytesOf(mostBytes)} MB; write it as JSON Lines, which are read one at a time, or split it, or set EARSHOT_MAX_LINE_MB to more megabytes`,
+        `${source.path} must be read whole and has more than ${megabytesOf(mostBytes)} MB; write it as JSON Lines, which are read one at a time, or split it, or set EARSHOT_MAX_LINE_MB to more megabytes`,
       );
   }
   return text;
 }
 
-async function* decode(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let line = 0;
-  let last: Uint8Array = new Uint8Array();
+/** Decodes a stream, from the encoding of its mark, or else the one that is named, or else UTF-8. */
+async function* textOf(
+  bytes: AsyncIterable<Uint8Array | string>,
+  { path, encoding = 'utf-8' }: TextSource,
+): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined;
+  let lines = 0;
+  let [before, last]: Uint8Array[] = [new Uint8Array(), new Uint8Array()];
   try {
     for await (const chunk of bytes) {
-      last = chunk;
+      if (typeof chunk === 'string') {
+        yield chunk;
+        continue;
+      }
+      decoder ??= new TextDecoder(markedEncoding(chunk) ?? encoding, { fatal: true });
+      [before, last] = [last, chunk];
       const text = decoder.decode(chunk, { stream: true });
-      line += text.split('\n').length - 1;
+      lines += text.split('\n').length - 1;
       yield text;
     }
-    yield decoder.decode();
+    [before, last] = [last, new Uint8Array()];
+    yield decoder?.decode() ?? '';
   } catch (error) {
-    throw readingError(error, { path, line, bytes: last });
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA'))
+      throw readingError(error, { path, line: lines });
+    const after = (line: number) => (line === 0 ? '' : ` after line ${line}`);
+    if (decoder?.encoding !== 'utf-8')
+      throw new InputError(`${path}: the text${after(lines)} is not ${decoder?.encoding}; give another --encoding`);
+    // The lines before the wrong one are still read.
+    const whole = Buffer.concat([unfinished(before), last]);
+    for (let from = 0, end = 0; ; from = end + 1, lines++) {
+      end = whole.indexOf('\n', from);
+      const line = whole.subarray(from, end < 0 ? undefined : end);
+      if (end < 0 || !isUtf8(line))
+        throw new BadItemError(`${path}: the text${after(lines)} is not UTF-8; ${encodingAdvice(line)}`);
+      yield `${line}\n`;
+    }
   }
 }
 
-/** Opens a file as UTF-8. */
-async function openText(path: string, { encoding }: ReadingOptions = {}): Promise<AsyncIterable<Uint8Array>> {
+/** The bytes at the end that begin a character of UTF-8. */
+function unfinished(bytes: Uint8Array): Uint8Array {
+  const back = [1, 2, 3].find((length) => (bytes.at(-length) ?? 0) >= 0xc0) ?? 0;
+  const first = bytes.at(-back) ?? 0;
+  const needed = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  return back > 0 && needed > back ? bytes.subarray(-back) : new Uint8Array();
+}
+
+/** The bytes of a file, unpacked. */
+export async function* bytesIn(path: string): AsyncGenerator<Uint8Array> {
   const isPacked = await isGzip(path);
   const file = createReadStream(path);
-  if (!isPacked) return inUtf8(file, { path, encoding });
-  const unzipped = createGunzip();
-  // The reader sees the errors of both streams through `unzipped`.
-  pipeline(file, unzipped, () => {});
-  return inUtf8(unzipped, { path, encoding });
+  // The reader sees the errors of both streams through the last.
+  yield* isPacked ? pipeline(file, createGunzip(), () => {}) : file;
 }
 
 const unpack = 'which is not read; unpack it, or pack it with gzip';
@@ -267,21 +253,16 @@ export async function assertFile(path: string): Promise<void> {
 }
 
 /** The error for a failed reading, with its remedy; an error that is not about the file is returned unchanged. */
-function readingError(error: unknown, place: { path: string; line: number; bytes?: Uint8Array }): unknown {
+function readingError(error: unknown, place: { path: string; line: number }): unknown {
   const problem = error instanceof Error ? readingProblem(error, place) : null;
   return problem === null ? error : new BadItemError(problem);
 }
 
-function readingProblem(
-  error: Error,
-  { path, line, bytes = new Uint8Array() }: { path: string; line: number; bytes?: Uint8Array },
-): string | null {
+function readingProblem(error: Error, { path, line }: { path: string; line: number }): string | null {
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return /^https?:/.test(path) ? `${path} is an address: download it first` : missingPath(path);
   if (code === 'EACCES' || code === 'EPERM') return `${path} may not be read (${code})`;
   if (code.startsWith('Z_'))
     return `${path}: the gzip data breaks off after line ${line} (${error.message}); copy or compress the file again`;
-  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
-    return `${path}: the text${line === 0 ? '' : ` after line ${line}`} is not UTF-8; ${encodingAdvice(bytes)}`;
   return null;
 }

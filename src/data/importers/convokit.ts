@@ -1,10 +1,9 @@
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
 import { eachOrSkip, orSkip, parseItem, type SkipOptions, unexpected } from '../bad-item.ts';
-import { linesOf, wholeText } from '../text-lines.ts';
+import { bytesIn, linesOf, wholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 import { assembleThread, claimFirst } from './assemble-thread.ts';
@@ -155,7 +154,7 @@ async function parseConversations({ place, read }: CorpusFile) {
 async function corporaAt(path: string): Promise<Corpus[]> {
   const isFolder = (await stat(path)).isDirectory();
   const files = isFolder
-    ? (await filesBelow([path])).map((place) => ({ place, read: () => createReadStream(place) }))
+    ? (await filesBelow([path])).map((place) => ({ place, read: () => bytesIn(place) }))
     : await filesOfArchive(path);
   const named = (name: string) => files.filter(({ place }) => basename(place) === name);
   const corpora = named('utterances.jsonl').map((utterances) => ({

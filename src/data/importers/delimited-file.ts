@@ -44,7 +44,7 @@ export async function* readDelimitedRows(
   options: DelimitedReading,
 ): AsyncGenerator<readonly DelimitedRow[]> {
   const { quote, mostBytes = sizeLimit() } = options;
-  const text = await readText(path, options);
+  const text = readText(path, options);
   const start = await text.next();
   const whole = start.done ? '' : start.value;
   // Excel reads such a line as a note about the file, not as its first row.

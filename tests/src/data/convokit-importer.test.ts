@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
@@ -34,6 +35,14 @@ async function importFrom(
 }
 
 describe('convokit', () => {
+  it('reads utterances that are packed or in UTF-16', async () => {
+    const { threads } = await importFrom(corpus);
+    for (const file of [gzipSync(utterances), Buffer.from(`\ufeff${utterances}`, 'utf16le')])
+      expect((await importFrom({ 'utterances.jsonl': file })).threads).toEqual(
+        threads.map(({ split: _, ...thread }) => thread),
+      );
+  });
+
   it('reads conversations, each with its last utterance, in time order with labels as they are', async () => {
     const { threads, notes } = await importFrom(corpus, { label: ['attack', 'number of 😀'] });
     expect(threads.map(({ id, labels, split }) => ({ id, labels, split }))).toEqual([

@@ -329,7 +329,7 @@ describe('tables that were exported badly', () => {
 
   it('shows what a text would be in the encodings that are likely', async () => {
     await expect(imported({ 'a.csv': gbk }, { format: 'csv' })).rejects.toThrow(
-      /^a\.csv: the text is not UTF-8; `earshot data import` and `select` take --encoding gbk if it should read “t,"谣言, 真的\?"”, --encoding windows-1252 if it should read “t,"Ò¥ÑÔ, ÕæµÄ\?"”/,
+      /^a\.csv: the text after line 1 is not UTF-8; `earshot data import` and `select` take --encoding gbk if it should read “t,"谣言, 真的\?"”, --encoding windows-1252 if it should read “t,"Ò¥ÑÔ, ÕæµÄ\?"”/,
     );
     await expect(imported({ 'a.csv': windows }, { format: 'csv' })).rejects.toThrow(
       /not UTF-8; .* take --encoding windows-1252 if it should read “t,"Où\? 5 €"”/,
