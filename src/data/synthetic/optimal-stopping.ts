@@ -37,12 +37,11 @@ interface StoppingRule {
   decide(evidence: readonly SyntheticEvidence[]): { stop: boolean; rumorProbability: number };
 }
 
-interface StoppingNode {
-  readonly counts: EvidenceCounts;
-  readonly rumorProbability: number;
-  readonly next: readonly { probability: number; node: StoppingNode }[];
-  value: number;
-  stop: boolean;
+/** Means over threads; ER, `earlyRate`, is that of posts used / posts in the thread. */
+interface Outcome {
+  readonly accuracy: number;
+  readonly meanPosts: number;
+  readonly earlyRate: number;
 }
 
 /**
@@ -55,44 +54,57 @@ export function optimalStopping(options: SyntheticOptions & z.input<typeof costS
   const costs = parseItem(costSchema, { value: { delayCostPerPost, delayCostPerThread }, place: 'optimal stopping' });
   const model = syntheticModel(stream);
   const lengths = lengthTables(model);
-  const layers = buildLayers(model);
-  const delay = (posts: number, usedShare: number) =>
-    costs.delayCostPerPost * posts + costs.delayCostPerThread * usedShare;
+  const rewardOf = ({ accuracy, meanPosts, earlyRate }: Outcome) =>
+    accuracy - costs.delayCostPerPost * meanPosts - costs.delayCostPerThread * earlyRate;
 
-  for (const layer of layers.toReversed())
-    for (const node of layer.values()) {
-      const { posts } = node.counts;
-      const right = Math.max(node.rumorProbability, 1 - node.rumorProbability);
-      const stopped = right - delay(posts, posts * lengths.meanInverse[posts]);
-      const ended = right - delay(posts, 1);
-      const goneOn = node.next.reduce((sum, { probability, node: after }) => sum + probability * after.value, 0);
-      const waited = lengths.endsHere[posts] * ended + (1 - lengths.endsHere[posts]) * goneOn;
-      // In a tie the rule stops, for the same reward earlier.
-      node.stop = stopped >= waited - 1e-12;
-      node.value = Math.max(stopped, waited);
-    }
-
-  const [first] = layers;
-  const start = nextEvidence(noEvidence, model);
-  const reached = new Map<StoppingNode, number>();
-  for (const node of first.values()) reached.set(node, start[firstEvidence(node.counts, model)]);
-  // ER, `earlyRate`, is the mean of posts used / posts in the thread.
-  const outcome = { expectedReward: 0, accuracy: 0, meanPosts: 0, earlyRate: 0 };
-  for (const [node, probability] of reached) outcome.expectedReward += probability * node.value;
-  // A Map also visits entries added during the loop, and each layer is complete before the next is reached.
-  for (const [node, probability] of reached) {
-    const { posts } = node.counts;
+  const outlooks = new Map<string, Outcome & { readonly stop: boolean }>();
+  /** The best decision after these posts, and its expectations. */
+  function outlook(counts: EvidenceCounts): Outcome & { readonly stop: boolean } {
+    const { posts, isQuick, earlyRumor, earlyNonRumor, lateMargin } = counts;
+    const key = [posts, isQuick, earlyRumor, earlyNonRumor, lateMargin].join();
+    const cached = outlooks.get(key);
+    if (cached !== undefined) return cached;
+    const rumor = rumorProbability(counts, model);
+    const now = { accuracy: Math.max(rumor, 1 - rumor), meanPosts: posts };
+    const stopped = { ...now, earlyRate: posts * lengths.meanInverse[posts] };
     const endsHere = lengths.endsHere[posts];
-    const right = Math.max(node.rumorProbability, 1 - node.rumorProbability);
-    const decided = probability * (node.stop ? 1 : endsHere);
-    outcome.accuracy += decided * right;
-    outcome.meanPosts += decided * posts;
-    outcome.earlyRate += decided * (node.stop ? posts * lengths.meanInverse[posts] : 1);
-    if (node.stop) continue;
-    for (const { probability: step, node: after } of node.next)
-      reached.set(after, (reached.get(after) ?? 0) + probability * (1 - endsHere) * step);
+    const waited =
+      endsHere < 1
+        ? meanOf([
+            [endsHere, { ...now, earlyRate: 1 }],
+            [1 - endsHere, next(counts)],
+          ])
+        : { ...now, earlyRate: 1 };
+    // In a tie the rule stops, for the same reward earlier.
+    const stop = rewardOf(stopped) >= rewardOf(waited) - 1e-12;
+    const best = { stop, ...(stop ? stopped : waited) };
+    outlooks.set(key, best);
+    return best;
   }
-  return { ...outcome, rule: ruleOf(layers, model) };
+  /** The expectations with one more post. */
+  function next(counts: EvidenceCounts): Outcome {
+    const chances = nextEvidence(counts, model);
+    return meanOf(evidences.map((evidence) => [chances[evidence], outlook(addEvidence(counts, { evidence, model }))]));
+  }
+
+  const outcome = next(noEvidence);
+  const rule: StoppingRule = {
+    decide(evidence) {
+      const counts = evidence.reduce((sum, next) => addEvidence(sum, { evidence: next, model }), noEvidence);
+      return { stop: outlook(counts).stop, rumorProbability: rumorProbability(counts, model) };
+    },
+  };
+  return { expectedReward: rewardOf(outcome), ...outcome, rule };
+}
+
+function meanOf(outcomes: readonly (readonly [probability: number, outcome: Outcome])[]): Outcome {
+  const mean = (of: (outcome: Outcome) => number) =>
+    outcomes.reduce((sum, [probability, outcome]) => sum + probability * of(outcome), 0);
+  return {
+    accuracy: mean(({ accuracy }) => accuracy),
+    meanPosts: mean(({ meanPosts }) => meanPosts),
+    earlyRate: mean(({ earlyRate }) => earlyRate),
+  };
 }
 
 /** The rule's decision on each thread, whose evidence is read from its words. */
@@ -125,54 +137,4 @@ function lengthTables(model: SyntheticModel): { endsHere: Float64Array; meanInve
     meanInverse[posts] = longEnough === 0 ? 1 / posts : inverse / longEnough;
   }
   return { endsHere, meanInverse };
-}
-
-function keyOf(counts: EvidenceCounts): string {
-  return `${counts.isQuick} ${counts.earlyRumor} ${counts.earlyNonRumor} ${counts.lateMargin}`;
-}
-
-/** All reachable counts after 1, 2, … maxPosts posts, each linked to its successors. */
-function buildLayers(model: SyntheticModel): Map<string, StoppingNode>[] {
-  const after = (counts: EvidenceCounts) => evidences.map((evidence) => addEvidence(counts, { evidence, model }));
-  const reachable: EvidenceCounts[][] = [];
-  for (let previous = [noEvidence]; reachable.length < model.maxPosts; previous = reachable[reachable.length - 1])
-    reachable.push([...new Map(previous.flatMap(after).map((counts) => [keyOf(counts), counts])).values()]);
-  const layers: Map<string, StoppingNode>[] = [];
-  let below = new Map<string, StoppingNode>();
-  for (const layer of reachable.toReversed()) {
-    const nodes = new Map<string, StoppingNode>();
-    for (const counts of layer) {
-      const chances = nextEvidence(counts, model);
-      const next = evidences.flatMap((evidence) => {
-        const node = below.get(keyOf(addEvidence(counts, { evidence, model })));
-        return node === undefined ? [] : [{ probability: chances[evidence], node }];
-      });
-      nodes.set(keyOf(counts), {
-        counts,
-        next,
-        rumorProbability: rumorProbability(counts, model),
-        value: 0,
-        stop: true,
-      });
-    }
-    layers.unshift(nodes);
-    below = nodes;
-  }
-  return layers;
-}
-
-/** The evidence of the only post behind these counts. */
-function firstEvidence(counts: EvidenceCounts, model: SyntheticModel): SyntheticEvidence {
-  const match = evidences.find((evidence) => keyOf(addEvidence(noEvidence, { evidence, model })) === keyOf(counts));
-  return match ?? 'neutral';
-}
-
-function ruleOf(layers: readonly Map<string, StoppingNode>[], model: SyntheticModel): StoppingRule {
-  return {
-    decide(evidence) {
-      const counts = evidence.reduce((sum, next) => addEvidence(sum, { evidence: next, model }), noEvidence);
-      const { stop } = layers[counts.posts - 1].get(keyOf(counts)) ?? { stop: true };
-      return { stop, rumorProbability: rumorProbability(counts, model) };
-    },
-  };
 }
