@@ -56,7 +56,8 @@ export function onDisk<Result>(what: string, work: () => Result): Result {
  */
 export function diskError(error: unknown, { what }: { what: string }): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const remedy = remedies[code];
+  const isOfPath = error instanceof Error && 'path' in error;
+  const remedy = remedies[code] ?? (isOfPath && code !== '' ? 'the system refuses it; choose another path' : undefined);
   if (remedy === undefined) return error;
   return new InputError(`cannot ${what} (${code}): ${remedy}`, { cause: error });
 }

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { taskIn } from '../../src/data/classes-of-labels.ts';
 import { groupBy } from '../../src/data/group-by.ts';
@@ -6,6 +6,7 @@ import { type PartSize, splitThreads } from '../../src/data/split.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { entryOf } from '../../src/entry-of.ts';
+import { InputError } from '../../src/errors.ts';
 import { terminalTable } from '../report/table.ts';
 import { optionValue, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
@@ -56,12 +57,18 @@ Examples:
         seed: options.seed,
         stratifyBy,
       });
+      const fileOf = (part: string) => join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
+      const same = Object.keys(parts).find((part) => resolve(fileOf(part)) === resolve(path));
+      if (same !== undefined)
+        throw new InputError(
+          `the part ${same} would be written over ${path}, which it is read from; choose another --out`,
+        );
       const countedBy = stratifyBy ?? labelOf(source, { name: undefined, path });
       const countsOf = (threads: readonly ThreadFacts[]): Record<string, number> =>
         Object.fromEntries(Array.from(groupBy(threads, countedBy), ([label, { length }]) => [label, length]));
       const summary = [];
       for (const [part, held] of Object.entries(parts)) {
-        const out = join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
+        const out = fileOf(part);
         await writeThreads(out, source.read(held));
         summary.push({ part, out, threads: held.length, labels: countsOf(held) });
       }

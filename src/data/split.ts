@@ -73,7 +73,7 @@ function holdOut<Part extends string, Held extends string, Of extends ThreadFact
   const allEvents = new Set(threads.flatMap(({ event }) => event ?? []));
   const partOf = new Map<string, string>();
   return mapRecord(options.holdOutEvents ?? ({} as Record<Held, readonly string[]>), (events, part) => {
-    if (part in options.parts)
+    if (Object.hasOwn(options.parts, part))
       throw new InputError(`the part ${part} has both a size and held-out events; it can have one of them`);
     for (const event of events) {
       if (!allEvents.has(event))
@@ -104,9 +104,8 @@ export function mapRecord<Key extends string, From, To>(
   record: Readonly<Record<Key, From>>,
   convert: (value: From, key: Key) => To,
 ): Record<Key, To> {
-  const result = {} as Record<Key, To>;
-  for (const key in record) result[key] = convert(record[key], key);
-  return result;
+  const entries = Object.entries<From>(record).map(([key, value]) => [key, convert(value, key as Key)]);
+  return Object.fromEntries(entries) as Record<Key, To>;
 }
 
 /** The size of a part of a split: a count (an integer), a share of all (below 1), or the rest of the threads. */

@@ -26,6 +26,15 @@ describe('data import', () => {
     expect(await loadThreads(out)).toHaveLength(3);
   });
 
+  it('says that a file cannot be written, whatever the reason', async () => {
+    const folder = temporaryFolder({ 'a.jsonl': lines(3) });
+    const run = await data('import', 'threads', join(folder, 'a.jsonl'), '-o', join(folder, 'x'.repeat(300)));
+    expect([run.code, run.errors]).toEqual([
+      1,
+      expect.stringMatching(/^earshot: cannot write threads to .*ENAMETOOLONG/),
+    ]);
+  });
+
   it('refuses two labels for one value', async () => {
     const map = ['--label-map', 'fake=rumor', '--label-map', 'Fake=non-rumor'];
     const run = await data('import', 'csv', 'x.csv', '-o', 'y.jsonl', ...map);
@@ -171,6 +180,26 @@ describe('data describe', () => {
 });
 
 describe('data split', () => {
+  it('does not write over the file that it reads', async () => {
+    const folder = temporaryFolder({ 'a.jsonl': lines(4) });
+    const path = join(folder, 'a.jsonl');
+    const run = await data('split', path, '-p', 'a=2', '-p', 'b=rest', '-o', folder);
+    expect([run.code, run.errors]).toEqual([1, expect.stringContaining(`the part a would be written over ${path}`)]);
+    expect(await loadThreads(path)).toHaveLength(4);
+    expect(existsSync(join(folder, 'b.jsonl'))).toBe(false);
+  });
+
+  it('takes any name for a part', async () => {
+    const folder = temporaryFolder({ 'a.jsonl': lines(4) });
+    const names = ['-p', '__proto__=2', '-p', 'constructor=rest'];
+    const run = await data('split', join(folder, 'a.jsonl'), ...names, '-o', folder, '--json');
+    const parts = JSON.parse(run.out).parts.map(({ part, threads }: Record<string, unknown>) => [part, threads]);
+    expect(parts).toEqual([
+      ['__proto__', 2],
+      ['constructor', 2],
+    ]);
+  });
+
   it('writes disjoint, stratified parts', async () => {
     const folder = temporaryFolder({ 'a.jsonl': lines(20) });
     const run = await data(
