@@ -8,8 +8,9 @@ const shownBytes = 60;
  * The encoding of a text by its first bytes: a byte order mark, or UTF-16 of Latin letters, in which every second byte
  * is 0. Null without a sign, which then means UTF-8.
  */
-export function markedEncoding(start: Uint8Array): 'utf-16le' | 'utf-16be' | null {
+export function markedEncoding(start: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | null {
   const [a, b, c, d] = start;
+  if (a === 0xef && b === 0xbb && c === 0xbf) return 'utf-8';
   if (a === 0xff && b === 0xfe) return 'utf-16le';
   if (a === 0xfe && b === 0xff) return 'utf-16be';
   if (start.length < 4) return null;

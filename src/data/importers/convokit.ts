@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
@@ -7,7 +6,7 @@ import { bytesIn, linesOf, wholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 import { assembleThread, claimFirst } from './assemble-thread.ts';
-import { filesBelow } from './foreign-files.ts';
+import { filesBelow, isFile } from './foreign-files.ts';
 import type { ImportContext, Importer } from './importer.ts';
 import { foreignTime } from './read-time.ts';
 import { zippedFiles } from './zip-archive.ts';
@@ -152,10 +151,9 @@ async function parseConversations({ place, read }: CorpusFile) {
 
 /** The corpus of a folder or archive, or those of its subfolders. */
 async function corporaAt(path: string): Promise<Corpus[]> {
-  const isFolder = (await stat(path)).isDirectory();
-  const files = isFolder
-    ? (await filesBelow([path])).map((place) => ({ place, read: () => bytesIn(place) }))
-    : await filesOfArchive(path);
+  const files = (await isFile(path))
+    ? await filesOfArchive(path)
+    : (await filesBelow([path])).map((place) => ({ place, read: () => bytesIn(place) }));
   const named = (name: string) => files.filter(({ place }) => basename(place) === name);
   const corpora = named('utterances.jsonl').map((utterances) => ({
     utterances,

@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { diskError } from '../../errors.ts';
 import { eachOrSkip, orSkip, type SkipOptions } from '../bad-item.ts';
 import { type ReadingOptions, readJsonTexts, readWholeText } from '../text-lines.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
@@ -42,10 +43,18 @@ export async function jsonIn(path: string): Promise<unknown> {
 export async function namesIn(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
-    throw error;
+    throw diskError(error, { what: `read ${folder}` });
   });
   // The PHEME and RumourEval archives contain files that macOS left behind, such as `._500.json`.
   return names.filter((name) => !name.startsWith('.')).sort();
+}
+
+/** @throws InputError for a link to nothing, or to a folder that holds it */
+export async function isFile(path: string): Promise<boolean> {
+  const stats = await stat(path).catch((error: unknown) => {
+    throw diskError(error, { what: `read ${path}` });
+  });
+  return stats.isFile();
 }
 
 /** All files at and below paths, without those of folders that are left out. */
@@ -55,7 +64,7 @@ export async function filesBelow(
 ): Promise<string[]> {
   const below = paths.map(async (path) => {
     if (isLeftOut(path)) return [];
-    if ((await stat(path)).isFile()) return [path];
+    if (await isFile(path)) return [path];
     const names = await namesIn(path);
     return filesBelow(
       names.map((name) => join(path, name)),

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { entryOf } from '../../entry-of.ts';
@@ -8,7 +7,7 @@ import { stances, type Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { isReddit, readConversation, sourceFolders } from './conversation-folder.ts';
-import { namesIn } from './foreign-files.ts';
+import { isFile, namesIn } from './foreign-files.ts';
 import type { ImportContext, Importer } from './importer.ts';
 
 /** https://alt.qcri.org/semeval2017/task8/ */
@@ -81,7 +80,7 @@ interface Release {
 }
 
 async function addTo(release: Release, path: string): Promise<void> {
-  if ((await stat(path)).isFile()) return addLabels(release, path);
+  if (await isFile(path)) return addLabels(release, path);
   const names = await namesIn(path);
   if (names.some((name) => sourceFolders.includes(name))) {
     release.threads.push(path);

@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
 import type { ImportOptions } from '../../../src/data/importers/importer.ts';
@@ -45,6 +46,29 @@ describe('a parent that no post is', () => {
     const { all } = await imported(`post_id,parent,text\n${rows.join('')}`);
     expect(all.map(({ id, posts }) => [id, posts.length])).toEqual([['p0', 20_000]]);
   });
+});
+
+it('gives posts without ids none that another post has', async () => {
+  const { threads } = await imported('thread_id,post_id,text\nt,t-1,a\nt,,b\nt,,c\n');
+  expect(threads).toEqual([['t', ['t-1', null], ['t-1-0', null], ['t-2', null]]]);
+});
+
+it('reads a text once that is its title, too', async () => {
+  expect((await imported('thread_id,title,text\nt,same,same\n')).all[0].posts[0].text).toBe('same');
+});
+
+it('decides by the mark of UTF-8, whatever encoding is named', async () => {
+  const { all } = await imported('\ufeffthread_id,text\nt,ü\n', { encoding: 'gbk' });
+  expect(all[0].posts[0].text).toBe('ü');
+});
+
+it('names links in folders that lead nowhere, or around', async () => {
+  const folder = temporaryFolder({ 'a/s.xml': '', 'b/s.xml': '' });
+  symlinkSync('nowhere', `${folder}/a/gone.xml`);
+  symlinkSync('.', `${folder}/b/loop`);
+  const reading = (path: string) => collect(importThreads('erisk', { paths: [path] }));
+  await expect(reading(`${folder}/a`)).rejects.toThrow(/^cannot read .*gone\.xml \(ENOENT\): there is no such file/);
+  await expect(reading(`${folder}/b`)).rejects.toThrow(/^cannot read .*loop \(ELOOP\): the system refuses it/);
 });
 
 describe('a field', () => {

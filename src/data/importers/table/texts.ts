@@ -94,7 +94,8 @@ export function postTextReader(
         parts.push(textIn(row, column));
         if (parts.at(-1) !== '') break;
       }
-      return parts.filter((part) => part !== '').join('\n');
+      // Some exports repeat a text as its title.
+      return [...new Set(parts)].filter((part) => part !== '').join('\n');
     },
     isGone: (author) => form?.plain(author) === null,
   };

@@ -130,9 +130,11 @@ function threadOf(id: string, rows: readonly RowOfPost[], { saysRumor }: { saysR
     id,
     rows.map(({ post }) => post),
   );
+  const taken = new Set(inOrder.map((post) => post.id));
+  const freeId = (name: string): string => (taken.has(name) ? freeId(`${name}-0`) : name);
   const posts = sortReplies(inOrder).map((post, index) => ({
     ...post,
-    id: post.id ?? (index === 0 ? id : `${id}-${index}`),
+    id: post.id ?? (index === 0 ? id : freeId(`${id}-${index}`)),
     parent: post.parent === post.id ? null : post.parent,
   }));
   const label = agreedLabel(rows, { id, field: 'label' });
