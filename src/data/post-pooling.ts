@@ -13,23 +13,17 @@ export function tellsPostCount(pooling: PostPooling): boolean {
   return pooling !== 'sum';
 }
 
-/** The pooled posts of one thread as it grows. */
-export interface GrowingPool {
-  add(embedding: Float32Array): void;
-  /** Writes the pooled posts, plus the embedding of the previous action if there was one. */
-  write(into: Float32Array, from: number, action: Float32Array | null): void;
-}
-
-/** Opens a thread. The sum is in double precision, so that long threads lose nothing. */
-export function growingPool({ dimensions, pooling }: { dimensions: number; pooling: PostPooling }): GrowingPool {
+/** Opens a thread, whose posts are pooled as it grows. The sum is in double precision, so that long threads lose nothing. */
+export function growingPool({ dimensions, pooling }: { dimensions: number; pooling: PostPooling }) {
   const sum = new Float64Array(dimensions);
   let posts = 0;
   return {
-    add(embedding) {
+    add(embedding: Float32Array): void {
       for (let i = 0; i < dimensions; i++) sum[i] += embedding[i];
       posts++;
     },
-    write(into, from, action) {
+    /** Writes the pooled posts, plus the embedding of the previous action if there was one. */
+    write(into: Float32Array, from: number, action: Float32Array | null): void {
       const divisor = divisorOf(pooling, posts);
       for (let i = 0; i < dimensions; i++) into[from + i] = sum[i] / divisor + (action === null ? 0 : action[i]);
     },

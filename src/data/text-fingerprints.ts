@@ -5,27 +5,20 @@ import { finishHash, mixIntoHash, scrambleWord } from '../text/murmur3.ts';
  * becomes 64 bits. Among 16 million texts, any two different ones share them with a probability of 7e-6.
  */
 
-/** Fingerprints of texts as they come. */
-export interface TextFingerprints {
-  add(text: string): void;
-  /** The fingerprints so far, each once, in ascending order. */
-  distinct(): BigUint64Array;
-  /** Texts so far, including repetitions. */
-  readonly count: number;
-}
-
 const chunkTexts = 2 ** 16;
 
-export function textFingerprints(): TextFingerprints {
+/** Fingerprints of texts as they come. */
+export function textFingerprints() {
   const chunks: Uint32Array[] = [];
   let count = 0;
   return {
-    add(text) {
+    add(text: string): void {
       const place = count++ % chunkTexts;
       if (place === 0) chunks.push(new Uint32Array(2 * chunkTexts));
       chunks[chunks.length - 1].set(halves(text), 2 * place);
     },
-    distinct() {
+    /** The fingerprints so far, each once, in ascending order. */
+    distinct(): BigUint64Array {
       const all = new Uint32Array(2 * count);
       for (const [index, chunk] of chunks.entries()) {
         const start = index * chunk.length;
@@ -37,11 +30,14 @@ export function textFingerprints(): TextFingerprints {
         if (index === 0 || sorted[index] !== sorted[index - 1]) sorted[distinct++] = sorted[index];
       return sorted.subarray(0, distinct);
     },
+    /** Texts so far, including repetitions. */
     get count() {
       return count;
     },
   };
 }
+
+export type TextFingerprints = ReturnType<typeof textFingerprints>;
 
 /** The number of fingerprints in both lists, each in ascending order. */
 export function countShared(a: BigUint64Array, b: BigUint64Array): number {

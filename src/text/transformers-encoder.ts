@@ -10,23 +10,61 @@ import { type TransformersEncoderOptions, transformersEncoderOptionsSchema } fro
 /** Raised with every change to this file or the tweet normalisation that changes a vector. */
 const VERSION = 1;
 
-/** Sentence vectors of a pretrained transformer, pooled over the tokens of each text. @throws as `loadTransformer` */
+const outputSchema = z.object({
+  dims: z.tuple([z.int(), z.int(), z.int()]),
+  data: z.instanceof(Float32Array),
+});
+
+/**
+ * Sentence vectors of a pretrained transformer, pooled over the tokens of each text.
+ * @throws InputError and ProviderError as `loadPretrained`; InputError if the model reads fewer tokens, or gives its
+ *   tokens no vectors
+ */
 export async function createTransformersEncoder(
   options: z.input<typeof transformersEncoderOptionsSchema>,
 ): Promise<Encoder> {
   const settings = transformersEncoderOptionsSchema.parse(options);
   const { batchSize, maxTokens, pooling, normalization, dtype, device } = settings;
-  const model = await loadTransformer(settings);
+  const advice = 'give the path of a local folder as model';
+  const model = await loadPretrained(settings, { kind: 'AutoModel', advice });
+  const { tokenizer } = model;
+  const config = await readModelConfig(model.files);
+  if (config.maxTokens !== null && maxTokens > config.maxTokens)
+    throw new InputError(
+      `maxTokens is ${maxTokens}, but ${settings.model} reads at most ${config.maxTokens} tokens; lower maxTokens`,
+    );
+  const special = new Set(tokenizer.all_special_ids);
+  // A tokenizer without a padding token may pad with anything, because the mask hides it.
+  const padding = BigInt(tokenizer.pad_token_id ?? 0);
 
   function tokenize(text: string): readonly number[] {
-    const tokens = model.tokenize(normalization === 'tweet' ? normalizeTweet(text) : text);
+    const tokens: readonly number[] = tokenizer.encode(normalization === 'tweet' ? normalizeTweet(text) : text);
     if (tokens.length <= maxTokens) return tokens;
     const last = tokens[tokens.length - 1];
-    return model.isSpecial(last) ? [...tokens.slice(0, maxTokens - 1), last] : tokens.slice(0, maxTokens);
+    return special.has(last) ? [...tokens.slice(0, maxTokens - 1), last] : tokens.slice(0, maxTokens);
   }
 
+  /** Runs the model on tokenized texts, padded to the longest. */
   async function encodeBatch(batch: readonly (readonly number[])[]): Promise<Float32Array> {
-    return poolTokens(await model.run(batch), pooling);
+    const length = Math.max(1, ...batch.map((tokens) => tokens.length));
+    const ids = new BigInt64Array(batch.length * length).fill(padding);
+    const mask = new Uint8Array(batch.length * length);
+    for (const [text, tokens] of batch.entries())
+      for (const [position, token] of tokens.entries()) {
+        ids[text * length + position] = BigInt(token);
+        mask[text * length + position] = 1;
+      }
+    const input = { ids, mask: BigInt64Array.from(mask, BigInt), shape: [batch.length, length] };
+    return model.run(input, (outputs) => {
+      const output = outputSchema.safeParse(outputs.last_hidden_state);
+      if (!output.success)
+        throw new InputError(
+          `${settings.model} returns ${describeOutputs(outputs)}, not last_hidden_state as float32 [batch, tokens, ` +
+            'dimensions]; export the model for the task "feature-extraction"',
+        );
+      const { data, dims } = output.data;
+      return poolTokens({ hidden: data, mask, length, dimensions: dims[2] }, pooling);
+    });
   }
 
   // Measured on the model, because configurations have different names for the length of its vectors.
@@ -50,11 +88,16 @@ export async function createTransformersEncoder(
   };
 }
 
-/** Pools the token vectors of a batch to one vector per text, `[batch, dimensions]`. */
+/**
+ * Pools the token vectors of a batch to one vector per text, `[batch, dimensions]`.
+ * @param of.hidden `[batch, length, dimensions]`
+ * @param of.mask `[batch, length]`, 1 at tokens and 0 at padding
+ */
 function poolTokens(
-  { hidden, mask, length, dimensions }: Awaited<ReturnType<Awaited<ReturnType<typeof loadTransformer>>['run']>>,
+  of: { hidden: Float32Array; mask: Uint8Array; length: number; dimensions: number },
   pooling: TransformersEncoderOptions['pooling'],
 ): Float32Array {
+  const { hidden, mask, length, dimensions } = of;
   const batch = mask.length / length;
   const pooled = new Float32Array(batch * dimensions);
   const sum = new Float64Array(dimensions);
@@ -75,62 +118,6 @@ function poolTokens(
     for (let element = 0; element < dimensions; element++) pooled[text * dimensions + element] = sum[element] / tokens;
   }
   return pooled;
-}
-
-const outputSchema = z.object({
-  dims: z.tuple([z.int(), z.int(), z.int()]),
-  data: z.instanceof(Float32Array),
-});
-
-/**
- * Loads a model that gives every token a vector.
- * @throws InputError and ProviderError as `loadPretrained`; InputError if the model reads fewer tokens
- */
-async function loadTransformer(options: TransformersEncoderOptions) {
-  const advice = 'give the path of a local folder as model';
-  const loaded = await loadPretrained(options, { kind: 'AutoModel', advice });
-  const { tokenizer, libraryVersion, fileHashes } = loaded;
-  const config = await readModelConfig(loaded.files);
-  if (config.maxTokens !== null && options.maxTokens > config.maxTokens)
-    throw new InputError(
-      `maxTokens is ${options.maxTokens}, but ${options.model} reads at most ${config.maxTokens} tokens; lower maxTokens`,
-    );
-  const special = new Set(tokenizer.all_special_ids);
-  // A tokenizer without a padding token may pad with anything, because the mask hides it.
-  const padding = BigInt(tokenizer.pad_token_id ?? 0);
-
-  return {
-    libraryVersion,
-    fileHashes,
-    /** Token ids of a text of any length, including special tokens. */
-    tokenize: (text: string): readonly number[] => tokenizer.encode(text),
-    isSpecial: (token: number) => special.has(token),
-    /**
-     * Runs the model on a batch of tokenized texts, padded to the longest. `hidden` is `[batch, length, dimensions]`,
-     * `mask` `[batch, length]` with 1 at tokens and 0 at padding.
-     */
-    async run(batch: readonly (readonly number[])[]) {
-      const length = Math.max(1, ...batch.map((tokens) => tokens.length));
-      const ids = new BigInt64Array(batch.length * length).fill(padding);
-      const mask = new Uint8Array(batch.length * length);
-      for (const [text, tokens] of batch.entries())
-        for (const [position, token] of tokens.entries()) {
-          ids[text * length + position] = BigInt(token);
-          mask[text * length + position] = 1;
-        }
-      const input = { ids, mask: BigInt64Array.from(mask, BigInt), shape: [batch.length, length] };
-      return loaded.run(input, (outputs) => {
-        const output = outputSchema.safeParse(outputs.last_hidden_state);
-        if (!output.success)
-          throw new InputError(
-            `${options.model} returns ${describeOutputs(outputs)}, not last_hidden_state as float32 [batch, tokens, ` +
-              'dimensions]; export the model for the task "feature-extraction"',
-          );
-        const { data, dims } = output.data;
-        return { hidden: Float32Array.from(data), mask, length, dimensions: dims[2] };
-      });
-    },
-  };
 }
 
 function describeOutputs(outputs: Record<string, { type: string; dims: number[] }>): string {

@@ -9,35 +9,29 @@ import { badCell, cellText, listed, type TableRow } from './cells.ts';
 /** Names for the values of a label column: `fake=rumor`, `1=escalated`. */
 export type LabelMap = Readonly<Record<string, string>>;
 
-/** A map of labels in use. */
-export interface LabelWords {
-  /** The columns whose values it names. */
-  readonly columns: Set<string>;
-  /** The map's name for a value, in the case of the map; null without one. Case and look-alikes do not matter. */
-  of(value: string): string | null;
-  /** @throws InputError for a key of the map that no value has */
-  refuseUnmet(): void;
-}
-
 /** Values that are shown if none is that of the map. */
 const mostShown = 20;
 
-export function labelWords(labelMap: LabelMap): LabelWords {
+/** A map of labels in use. */
+export function labelWords(labelMap: LabelMap) {
   const keyOf = (word: string) => foldedName(word).toLowerCase();
   const words = new Map(Object.entries(labelMap).map(([from, to]) => [keyOf(from), { from, to: foldedName(to) }]));
   const unmet = new Set(words.keys());
   const columns = new Set<string>();
   const values = new Set<string>();
   return {
+    /** The columns whose values it names. */
     columns,
-    of(value) {
+    /** The map's name for a value, in the case of the map; null without one. Case and look-alikes do not matter. */
+    of(value: string): string | null {
       if (words.size === 0) return null;
       if (values.size < mostShown) values.add(value);
       const key = words.has(keyOf(value)) ? keyOf(value) : withoutGap(keyOf(value));
       unmet.delete(key);
       return words.get(key)?.to ?? null;
     },
-    refuseUnmet() {
+    /** @throws InputError for a key of the map that no value has */
+    refuseUnmet(): void {
       const [first] = [...words].flatMap(([key, { from }]) => (unmet.has(key) ? [JSON.stringify(from)] : []));
       if (first === undefined) return;
       const shown = listed([...values].map((value) => JSON.stringify(value)));
@@ -49,6 +43,8 @@ export function labelWords(labelMap: LabelMap): LabelWords {
     },
   };
 }
+
+export type LabelWords = ReturnType<typeof labelWords>;
 
 /** In a column with gaps, some programs turn 1 and 0 into 1.0 and 0.0. */
 function withoutGap(value: string): string {

@@ -54,21 +54,7 @@ function withoutMarkup(html: string): string {
 }
 
 /** Reads the texts of posts, in the form of a known export or unchanged. */
-export interface PostTextReader {
-  readonly columns: readonly string[];
-  /** The form in words; null for any other table. */
-  readonly note: string | null;
-  /** The title and the text of a post. */
-  of(row: TableRow): string;
-  /** Whether an author marks a removed post. */
-  isGone(author: string): boolean;
-}
-
-export function postTextReader(
-  columns: TableColumns,
-  headings: readonly string[],
-  { rules, count }: ImportContext,
-): PostTextReader {
+export function postTextReader(columns: TableColumns, headings: readonly string[], { rules, count }: ImportContext) {
   const all = new Set(headings);
   const form = forms.find(({ fits }) => fits((...names) => names.every((name) => all.has(name)), headings)) ?? null;
   const isThere = (column: string | undefined): column is string => column !== undefined && all.has(column);
@@ -87,8 +73,10 @@ export function postTextReader(
   };
   return {
     columns: [...before, ...texts],
+    /** The form in words; null for any other table. */
     note: form && `texts are read as exports of ${form.name} write them: ${form.note}`,
-    of(row) {
+    /** The title and the text of a post. */
+    of(row: TableRow): string {
       const parts = before.map((column) => textIn(row, column));
       for (const column of texts) {
         parts.push(textIn(row, column));
@@ -97,6 +85,7 @@ export function postTextReader(
       // Some exports repeat a text as its title.
       return [...new Set(parts)].filter((part) => part !== '').join('\n');
     },
-    isGone: (author) => form?.plain(author) === null,
+    /** Whether an author marks a removed post. */
+    isGone: (author: string) => form?.plain(author) === null,
   };
 }

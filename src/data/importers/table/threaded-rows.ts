@@ -21,15 +21,6 @@ export interface RowOfPost {
 /** Values that rows of a thread share. */
 type SharedColumns = Pick<RowOfPost, 'threadId' | 'labels'> & { readonly source: string };
 
-/** Rows of posts, each by its place among them. */
-export interface KeptRows {
-  add(row: RowOfPost, source: string): void;
-  /** Words that were read as no parent, because no post and no thread has them as its id, with their number. */
-  wordsForNone(): [word: string, posts: number][];
-  readonly shared: readonly SharedColumns[];
-  get(place: number): RowOfPost;
-}
-
 /** In place of a parent, programs write these for none. */
 const noParent = new Set(['0', '-1', 'false', 'root', 'none', 'null', 'nan']);
 
@@ -40,7 +31,7 @@ const lineBreak = 10;
  * Stores rows as lines of JSON outside the heap: a million rows as objects take several times the memory of their
  * texts, and slow down garbage collection. Values that a row shares with the previous one are stored once.
  */
-export function keptRows(): KeptRows {
+export function keptRows() {
   const shared: SharedColumns[] = [];
   const starts: number[] = [];
   const chunks: Buffer[] = [];
@@ -52,8 +43,9 @@ export function keptRows(): KeptRows {
   const isNone = (id: string | null) => id !== null && noParent.has(id.toLowerCase());
   return {
     shared,
+    /** Words that were read as no parent, because no post and no thread has them as its id, with their number. */
     wordsForNone: () => [...answered].filter(([word]) => !named.has(word)),
-    add({ place, threadId, post, labels }, source) {
+    add({ place, threadId, post, labels }: RowOfPost, source: string): void {
       const sharedColumns = { threadId, labels, source };
       const key = JSON.stringify(sharedColumns);
       if (last?.key !== key) last = { key, shared: sharedColumns };
@@ -75,7 +67,7 @@ export function keptRows(): KeptRows {
       // A row that is longer than a chunk gets its own.
       end = chunk.length > chunkBytes ? chunk.length : end + written;
     },
-    get(place) {
+    get(place: number): RowOfPost {
       const from = chunks[Math.floor(starts[place] / chunkBytes)];
       const start = starts[place] % chunkBytes;
       const line = from.toString('utf8', start, from.indexOf(lineBreak, start));
@@ -87,6 +79,8 @@ export function keptRows(): KeptRows {
     },
   };
 }
+
+export type KeptRows = ReturnType<typeof keptRows>;
 
 /**
  * The rows of each thread by its id, each post once, in the order in which threads begin. An export that ran twice, or
