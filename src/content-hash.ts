@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { configure } from 'safe-stable-stringify';
@@ -18,8 +18,21 @@ export function canonicalJson(value: unknown): string {
 /** Identifies a value by the SHA-256 of its canonical JSON. @throws Error for a value that JSON cannot hold */
 export function sha256(value: unknown): string {
   const hash = createHash('sha256');
-  updateWith(hash, value);
+  for (const piece of piecesOf(value)) hash.update(piece);
   return hash.digest('hex');
+}
+
+/** A list of lists or objects in pieces: the text of many threads would exceed the length of a string. */
+function* piecesOf(value: unknown): Generator<string> {
+  if (!Array.isArray(value) || typeof value[0] !== 'object') {
+    yield canonicalJson(value);
+    return;
+  }
+  for (const [index, item] of value.entries()) {
+    yield index === 0 ? '[' : ',';
+    yield* piecesOf(item);
+  }
+  yield ']';
 }
 
 /** SHA-256 of a text, in hexadecimal. */
@@ -29,37 +42,15 @@ export function sha256OfText(text: string): string {
 
 /** `sha256` of a list whose items come one at a time and need not be in memory together. */
 export function sha256OfList(): { add(item: unknown): void; digest(): string } {
-  const hash = createHash('sha256');
-  const list = listInto(hash);
-  return {
-    add: list.add,
-    digest() {
-      list.end();
-      return hash.digest('hex');
-    },
-  };
-}
-
-/** A list of lists or objects is hashed item by item: the text of many threads would exceed the length of a string. */
-function updateWith(hash: Hash, value: unknown): void {
-  if (!Array.isArray(value) || typeof value[0] !== 'object') {
-    hash.update(canonicalJson(value));
-    return;
-  }
-  const list = listInto(hash);
-  for (const item of value) list.add(item);
-  list.end();
-}
-
-function listInto(hash: Hash): { add(item: unknown): void; end(): void } {
-  let before = '[';
+  const hash = createHash('sha256').update('[');
+  let isFirst = true;
   return {
     add(item) {
-      hash.update(before);
-      updateWith(hash, item);
-      before = ',';
+      if (!isFirst) hash.update(',');
+      isFirst = false;
+      for (const piece of piecesOf(item)) hash.update(piece);
     },
-    end: () => void hash.update(before === '[' ? '[]' : ']'),
+    digest: () => hash.update(']').digest('hex'),
   };
 }
 

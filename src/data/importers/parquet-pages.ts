@@ -79,71 +79,62 @@ async function checkColumn(file: AsyncBuffer, column: Column): Promise<void> {
     reader.offset += size;
     values += (header.data_page_header ?? header.data_page_header_v2)?.num_values ?? 0;
     if (values > Number(num_values)) break;
-    for (const runs of runsIn(page, { header, column }))
-      if (!areRunsOf(runs)) throw wrong(`more than ${runs.values} values in a page`);
+    checkLevels(page, { header, column });
   }
   if (values !== Number(num_values)) throw wrong(`${values} values instead of ${num_values}`);
 }
 
-/** Values in run-length encoding: some bytes of a page. */
-interface Runs {
-  readonly view: DataView;
-  readonly from: number;
-  readonly end: number;
-  /** Bits of a value. */
-  readonly bits: number;
-  /** The number of values that the page has at most. */
-  readonly values: number;
-}
-
-/** The levels of a page, and its values if they are encoded like levels. */
-function runsIn(bytes: Uint8Array, { header, column }: { header: PageHeader; column: Column }): Runs[] {
+/** Checks the levels of a page, and its values if they are encoded like levels: by their runs. */
+function checkLevels(bytes: Uint8Array, { header, column }: { header: PageHeader; column: Column }): void {
   const { data_page_header: first, data_page_header_v2: second } = header;
   const { schemaPath, codec, compressors } = column;
   const { num_values: values = 0, encoding } = first ?? second ?? {};
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
   const viewOf = (part: Uint8Array) => new DataView(part.buffer, part.byteOffset, part.byteLength);
   const unpacked = (packed: Uint8Array, size: number) => viewOf(decompressPage(packed, size, codec, compressors));
-  const runs: Runs[] = [];
   let view = viewOf(bytes);
   let from = 0;
-  const add = (most: number, length: number) => {
+  const checkLevel = (most: number, length: number) => {
     if (!(length >= 0 && from + length <= view.byteLength)) throw new Error(`a page has levels of ${length} bytes`);
-    if (most > 0) runs.push({ view, from, end: from + length, bits: 32 - Math.clz32(most), values });
+    if (most > 0) checkRuns(view, { from, end: from + length, bits: 32 - Math.clz32(most), values });
     from += length;
   };
   if (first !== undefined) {
     view = unpacked(bytes, header.uncompressed_page_size);
     for (const most of levels.filter((level) => level > 0)) {
       from += 4;
-      add(most, view.getUint32(from - 4, true));
+      checkLevel(most, view.getUint32(from - 4, true));
     }
   }
   if (second !== undefined) {
-    const lengths = [second.repetition_levels_byte_length, second.definition_levels_byte_length];
-    for (const [index, most] of levels.entries()) add(most, lengths[index]);
     // Levels of this version are not compressed.
-    if (second.is_compressed !== false) view = unpacked(bytes.subarray(from), header.uncompressed_page_size - from);
-    else view = viewOf(bytes.subarray(from));
+    for (const [index, length] of [
+      second.repetition_levels_byte_length,
+      second.definition_levels_byte_length,
+    ].entries())
+      checkLevel(levels[index], length);
+    const rest = bytes.subarray(from);
+    view = second.is_compressed === false ? viewOf(rest) : unpacked(rest, header.uncompressed_page_size - from);
     from = 0;
   }
   const end = view.byteLength;
-  if (encoding === 'RLE') runs.push({ view, from: from + 4, end, bits: 1, values });
+  if (encoding === 'RLE') checkRuns(view, { from: from + 4, end, bits: 1, values });
   else if (encoding?.endsWith('_DICTIONARY') && from < end)
-    runs.push({ view, from: from + 1, end, bits: view.getUint8(from), values });
-  return runs;
+    checkRuns(view, { from: from + 1, end, bits: view.getUint8(from), values });
 }
 
-/** Whether no run is longer than all values, which are filled up to a multiple of eight. */
-function areRunsOf({ view, from, end, bits, values }: Runs): boolean {
+/** @throws Error for a run that is longer than all values, which are filled up to a multiple of eight */
+function checkRuns(
+  view: DataView,
+  { from, end, bits, values }: { from: number; end: number; bits: number; values: number },
+): void {
   const reader = { view, offset: from };
   for (let read = 0; read < values && reader.offset < end; ) {
     const header = readVarInt(reader);
     const isPacked = (header & 1) === 1;
     const count = isPacked ? 8 * (header >>> 1) : header >>> 1;
-    if (count > values + 7) return false;
+    if (count > values + 7) throw new Error(`a page of ${values} values repeats one ${count} times`);
     reader.offset += isPacked ? (count / 8) * bits : Math.ceil(bits / 8);
     read += count;
   }
-  return true;
 }
