@@ -1,4 +1,5 @@
 import { likeliest } from '../likeliest.ts';
+import { softmaxInPlace } from '../softmax.ts';
 
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
@@ -34,18 +35,16 @@ export interface ScoredRows {
 /** Weighted mean of −Σ target · log p(class), in nats, after dividing the logits by `temperature`. */
 export function logLoss(scored: ScoredRows, temperature = 1): number {
   const { logits, targets, rowWeights, classCount } = scored;
+  const scaled = new Float64Array(classCount);
   let loss = 0;
   let weight = 0;
   for (let row = 0; row < rowWeights.length; row++) {
-    const offset = row * classCount;
-    let largest = Number.NEGATIVE_INFINITY;
-    for (let index = 0; index < classCount; index++) largest = Math.max(largest, logits[offset + index] / temperature);
-    let sum = 0;
-    for (let index = 0; index < classCount; index++) sum += Math.exp(logits[offset + index] / temperature - largest);
     let expected = 0;
-    for (let index = 0; index < classCount; index++)
-      expected += targets[offset + index] * (logits[offset + index] / temperature);
-    loss += rowWeights[row] * (largest + Math.log(sum) - expected);
+    for (let label = 0; label < classCount; label++) {
+      scaled[label] = logits[row * classCount + label] / temperature;
+      expected += targets[row * classCount + label] * scaled[label];
+    }
+    loss += rowWeights[row] * (softmaxInPlace(scaled) - expected);
     weight += rowWeights[row];
   }
   return loss / weight;
