@@ -151,6 +151,7 @@ async function* textOf(
   { path, encoding = 'utf-8' }: TextSource,
 ): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
+  let isStart = true;
   let lines = 0;
   let [before, last]: Uint8Array[] = [new Uint8Array(), new Uint8Array()];
   try {
@@ -161,7 +162,10 @@ async function* textOf(
       }
       decoder ??= new TextDecoder(markedEncoding(chunk) ?? encoding, { fatal: true });
       [before, last] = [last, chunk];
-      const text = decoder.decode(chunk, { stream: true });
+      const decoded = decoder.decode(chunk, { stream: true });
+      // Programs that add a mark to a text may find one there.
+      const text = isStart ? decoded.replace(/^\ufeff/, '') : decoded;
+      isStart &&= decoded === '';
       lines += text.split('\n').length - 1;
       yield text;
     }
