@@ -3,6 +3,7 @@ import { Command } from '@commander-js/extra-typings';
 import { taskIn } from '../../src/data/classes-of-labels.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { type PartSize, splitThreads } from '../../src/data/split.ts';
+import { goldName } from '../../src/data/task.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { entryOf } from '../../src/entry-of.ts';
@@ -16,7 +17,7 @@ import { printJson, type Terminal } from './terminal.ts';
 function labelOf({ threads }: ThreadSource, { name, path }: { name: string | undefined; path: string }): LabelOf {
   if (name === 'event') return ({ event }) => event ?? 'no event';
   const task = taskIn(threads, { name, path });
-  return (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? 'unlabelled';
+  return (thread) => goldName(task, thread) ?? 'unlabelled';
 }
 
 type LabelOf = (thread: ThreadFacts) => string;

@@ -25,7 +25,7 @@ export function checkedGoldLabel(task: Task, thread: Thread): number | null {
 }
 
 /** The name of a thread's gold label; null without one. */
-export function goldName(task: Task, thread: Thread): string | null {
+export function goldName(task: Task, thread: Parameters<Task['goldLabel']>[0]): string | null {
   return task.labels[task.goldLabel(thread) ?? -1] ?? null;
 }
 

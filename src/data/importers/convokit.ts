@@ -114,7 +114,13 @@ async function metadataOf({ utterances, conversations }: Corpus, options: Import
     throw new InputError(
       `${dirname(utterances.place)} has no conversations.json, so --label ${labelNames.join(',')} names nothing; import it without labels`,
     );
-  const all = conversations === null ? null : await orSkip(options, () => parseConversations(conversations));
+  const all =
+    conversations &&
+    (await orSkip(options, async () => {
+      const { place, read } = conversations;
+      const value = parseJson(await wholeText(read(), { path: place }), place);
+      return parseItem(conversationsSchema, { value, place });
+    }));
   const of = new Map(Object.entries(all ?? {}).map(([id, { meta, ...fields }]) => [id, meta ?? fields]));
   const names = new Set([...of.values()].flatMap((values) => Object.keys(values)).filter((name) => name !== 'vectors'));
   const unknown = labelNames.find((name) => !names.has(name));
@@ -142,11 +148,6 @@ async function metadataOf({ utterances, conversations }: Corpus, options: Import
       ...(typeof meta.split === 'string' && { split: meta.split }),
     };
   };
-}
-
-async function parseConversations({ place, read }: CorpusFile) {
-  const value = parseJson(await wholeText(read(), { path: place }), place);
-  return parseItem(conversationsSchema, { value, place });
 }
 
 /** The corpus of a folder or archive, or those of its subfolders. */

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { AsyncBuffer, FileMetaData, SchemaElement } from 'hyparquet';
 import { InputError } from '../../errors.ts';
+import { jsonOrUndefined, withWholeIntegers } from '../../json.ts';
 import { assertFile } from '../text-lines.ts';
 import type { Importer } from './importer.ts';
 import type { TableRow } from './table/cells.ts';
@@ -50,14 +51,14 @@ async function* rowsOf(
   const rows = Number(metadata.num_rows);
   for (let start = 0; start < rows; start += rowsAtOnce) {
     const rowEnd = Math.min(rows, start + rowsAtOnce);
-    const chunk = await orInputError(path, () =>
-      parquetReadObjects({ file, metadata, parsers, compressors, rowStart: start, rowEnd }),
+    const chunk = await orInputError(path, async () =>
+      (await parquetReadObjects({ file, metadata, parsers, compressors, rowStart: start, rowEnd })).map(correct),
     );
     if (chunk.length < rowEnd - start)
       throw new InputError(
         `${path} breaks off after row ${start + chunk.length} of ${rows}; write it again, or import it as CSV`,
       );
-    yield chunk.map((value, index) => ({ place: `${path} row ${start + index + 1}`, value: correct(value) }));
+    yield chunk.map((value, index) => ({ place: `${path} row ${start + index + 1}`, value }));
   }
 }
 
@@ -114,11 +115,16 @@ function textOrBytes(bytes: Uint8Array | undefined): unknown {
 function readerOf(element: SchemaElement): ColumnReader {
   const { converted_type: converted, logical_type: logical } = element;
   if (isDecimal(element)) return (value) => decimalText(value, element.scale ?? 0);
-  if (converted === 'JSON' || logical?.type === 'JSON') return jsonValue;
+  if (converted === 'JSON' || logical?.type === 'JSON')
+    return (value) => {
+      const text = value instanceof Uint8Array ? textOrBytes(value) : value;
+      return typeof text === 'string' ? (jsonOrUndefined(withWholeIntegers(text)) ?? text) : text;
+    };
   if (converted === 'DATE' || logical?.type === 'DATE') return (value) => timeText(value, 'YYYY-MM-DD'.length);
   if (logical?.type === 'TIME') {
     const end = logical.isAdjustedToUTC ? undefined : -1;
-    return (value) => timeText(new Date(millisecondsOf(value, logical.unit)), end);
+    const perMillisecond = { MILLIS: 1, MICROS: 1e3, NANOS: 1e6 }[logical.unit];
+    return (value) => timeText(new Date(Number(value) / perMillisecond), end);
   }
   if (logical?.type === 'TIMESTAMP' && !logical.isAdjustedToUTC) return (value) => timeText(value, -1);
   if (converted === 'UINT_64') return (value) => (typeof value === 'bigint' ? BigInt.asUintN(64, value) : value);
@@ -150,14 +156,6 @@ function signedInteger(bytes: Uint8Array): bigint {
   let value = 0n;
   for (const byte of bytes) value = value * 256n + BigInt(byte);
   return BigInt.asIntN(8 * bytes.length, value);
-}
-
-function jsonValue(value: unknown): unknown {
-  return value instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(value)) : value;
-}
-
-function millisecondsOf(value: unknown, unit: 'MILLIS' | 'MICROS' | 'NANOS'): number {
-  return Number(value) / { MILLIS: 1, MICROS: 1e3, NANOS: 1e6 }[unit];
 }
 
 /** The beginning of a time in ISO 8601; null for an invalid time. */

@@ -20,7 +20,10 @@ export const postsImporter: Importer = {
     async function* rowsOf(reading: ImportContext): AsyncGenerator<readonly TableRow[]> {
       for (const path of paths)
         yield* itemsOfJson(path, reading, (value, place) =>
-          postsOf(value, { place, reading }).map((post) => ({ ...post, value: fields(post.value) })),
+          postsOf(value, { place, reading }).map((post) => ({
+            ...post,
+            value: Object.fromEntries(fieldsOf(post.value, { prefix: '', depth: 0 })),
+          })),
         );
     }
     async function* tables(): AsyncGenerator<PostTable> {
@@ -87,10 +90,6 @@ function childrenOf({ children }: JsonObject, place: string): { readonly child: 
 
 /** The depth of nested objects that is read. */
 const deepest = 8;
-
-function fields(post: JsonObject): TableRow['value'] {
-  return Object.fromEntries(fieldsOf(post, { prefix: '', depth: 0 }));
-}
 
 /** The values of an object by name, with dots for nested ones. Parts of a list that have a type are named after it. */
 function* fieldsOf(

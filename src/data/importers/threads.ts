@@ -15,7 +15,8 @@ export const threadsImporter: Importer = {
     if (options.sort) options.count(note, 0);
     for (const path of paths)
       yield* itemsOfJson(path, options, (value, place) => {
-        const named = withTextIds(value);
+        // Numeric ids become texts if no digit was lost.
+        const named: unknown = numbered.safeParse(value).data ?? value;
         if (!options.sort) return parseThread(named, { place, path });
         const inOrder = withSortedReplies(named);
         if (inOrder !== named) options.count(note);
@@ -29,11 +30,6 @@ const numbered = z.looseObject({
   id: nameSchema,
   posts: z.array(z.looseObject({ id: nameSchema, parent: nameSchema.optional(), author: nameSchema.optional() })),
 });
-
-/** Turns numeric ids into texts if no digit was lost; returns any other value unchanged. */
-function withTextIds(value: unknown): unknown {
-  return numbered.safeParse(value).data ?? value;
-}
 
 const sortable = z.looseObject({ posts: z.array(z.looseObject({ time: z.string().nullish() })) });
 

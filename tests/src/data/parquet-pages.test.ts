@@ -50,3 +50,14 @@ it('names the column whose pages are not those of the metadata', async () => {
     /cannot be read as Parquet: the column thread_id has \d+ values instead/,
   );
 });
+
+it('keeps a text that is no JSON in a column of JSON', async () => {
+  const columnData = [
+    { name: 'thread_id', data: ['t'], type: 'STRING' as const },
+    { name: 'text', data: ['some text'], type: 'JSON' as const },
+  ];
+  const bytes = Buffer.from(parquetWriteBuffer({ columnData })).toString('latin1');
+  expect(bytes).toContain('"some text"');
+  const [thread] = await threadsIn(Buffer.from(bytes.replaceAll('"some text"', '{some text"'), 'latin1'));
+  expect(thread.posts[0].text).toBe('{some text"');
+});

@@ -129,11 +129,6 @@ function keyOf({ post }: RowOfPost): string | null {
   return post.time === null ? null : JSON.stringify(post);
 }
 
-/** The least place of a circle, which is the end of a chain from `start`. */
-function firstOf(chain: readonly number[], start: number): number {
-  return chain.slice(chain.indexOf(start)).reduce((least, place) => Math.min(least, place));
-}
-
 /** The thread of a post that names none: that of the first post in its chain of parents. */
 function rootsOf(rows: KeptRows): (place: number) => string {
   const links = rows.shared.map(({ threadId }, place) => {
@@ -154,9 +149,11 @@ function rootsOf(rows: KeptRows): (place: number) => string {
       else if (parent === null || parent === id) root = id ?? '';
       // The parent is not in the tables.
       else if (next === undefined) root = parent;
-      // A circle begins with its first post in the file.
-      else if (chain.has(next)) root = links[firstOf([...chain], next)].id ?? '';
-      else place = next;
+      else if (chain.has(next)) {
+        // A circle begins with its first post in the file.
+        const circle = [...chain].slice([...chain].indexOf(next));
+        root = links[circle.reduce((least, other) => Math.min(least, other))].id ?? '';
+      } else place = next;
     }
     for (const place of chain) roots.set(place, root);
     return root;
