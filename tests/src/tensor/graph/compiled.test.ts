@@ -31,6 +31,20 @@ describe('a compiled function', () => {
     tf.dispose([both, inputs]);
   });
 
+  it('leaves no copy of its results for the garbage collector', async () => {
+    const moved = compiled(({ x }: { x: tf.Tensor }) => ({ x: tf.mul(x, 2) }), { spends: 'x' });
+    const length = 1e5;
+    let x: tf.Tensor = tf.zeros([length]);
+    const move = async () => {
+      x = (await moved({ x })).x;
+    };
+    for (let call = 0; call < 3; call++) await move();
+    const before = process.memoryUsage().arrayBuffers;
+    for (let call = 0; call < 8; call++) await move();
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4 * length);
+    x.dispose();
+  });
+
   it('takes gradients, one tensor as two inputs, and results of kernels that have not run', async () => {
     const difference = ({ a, b }: { a: tf.Tensor; b: tf.Tensor }) => tf.sub(tf.mul(a, 3), b);
     const step = compiled(difference);
