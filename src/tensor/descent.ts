@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
-import { type AdamOptions, adamStep, type Moving, nextAdamSteps, type Optimized } from './adam.ts';
+import { type AdamOptions, adamStep, nextAdamSteps, type Optimized } from './adam.ts';
 import { gradientsOf } from './gradients.ts';
-import { compiled, Given, type Giving, type Read, tidied } from './graph/compiled.ts';
+import { compiled, Given, type Giving, type Read } from './graph/compiled.ts';
+import { type Outputs, repeated } from './graph/repeated.ts';
 import { type Shapes, type Tensors, unpacked } from './operations.ts';
 import { gathered, type RowTable, type TakenRows } from './row-table.ts';
 
@@ -10,8 +11,6 @@ import { gathered, type RowTable, type TakenRows } from './row-table.ts';
 export type Stack =
   | { readonly numbers: Float32Array; readonly width: number }
   | { readonly states: RowTable; readonly rows: Int32Array };
-
-type Outputs = Record<string, tf.Tensor2D | null>;
 
 /**
  * Descent of a loss by Adam, compiled: a step for each batch, several in one graph. The loss also says what else of it is wanted
@@ -39,23 +38,31 @@ export function descent<
   const steps = compiled(
     ({ moving, batches, shared, adam }: Inputs, shapes: Shapes<Name>) => {
       const [count, width] = adam.shape;
-      const numbers = tf.split<tf.Tensor2D>(tf.reshape(adam, [1, count * width]), count * width, 1);
-      const parts = Object.entries(batches).map(([name, stack]) => [name, splitStack(stack, count)] as const);
-      let state: Moving = tf.split<tf.Tensor2D>(moving, 3, 0);
-      const outputs: At[] = [];
-      for (let index = 0; index < count; index++) {
-        const step = tidied(() => {
-          const adamNumbers = numbers.slice(index * width, (index + 1) * width);
-          const batch = Object.fromEntries(parts.map(([name, part]) => [name, part(index)])) as Batch;
-          const at = gradientsOf(unpacked(state[0], shapes), (parameters) => lossOf(parameters, batch, shared));
-          return { state: adamStep(state, Object.values(at.gradients), adamNumbers), outputs: at.outputs };
-        });
-        tf.dispose([...state]);
-        state = step.state;
-        outputs.push(step.outputs);
-      }
+      const stacks = Object.entries(batches).map(([name, stack]) => [
+        name,
+        stack instanceof tf.Tensor ? stack : (stack.taken as tf.Tensor),
+      ]);
+      const { state, outputs } = repeated({
+        count,
+        state: tf.split<tf.Tensor2D>(moving, 3, 0),
+        stacks: { ...Object.fromEntries(stacks), adam },
+        step([parameters, ...moments], { adam, ...parts }) {
+          const batch = Object.entries(batches).map(([name, stack]) => [
+            name,
+            stack instanceof tf.Tensor ? parts[name] : gathered({ table: stack.table, taken: parts[name] }),
+          ]);
+          const at = gradientsOf(unpacked(parameters, shapes), (parameters) =>
+            lossOf(parameters, Object.fromEntries(batch), shared),
+          );
+          const numbers = tf.split<tf.Tensor2D>(adam, width, 1);
+          return {
+            state: adamStep([parameters, ...moments], Object.values(at.gradients), numbers),
+            outputs: at.outputs,
+          };
+        },
+      });
       const after = lookBack(unpacked(state[0], shapes), shared);
-      return { moving: tf.concat([...state], 0), outputs: stacked(outputs), after };
+      return { moving: tf.concat([...state], 0), outputs, after };
     },
     { spends: 'moving', reads: ['outputs', 'after'] },
   );
@@ -87,27 +94,6 @@ function part(stack: Stack, { start, some, count }: { start: number; some: numbe
   const [from, to] = [length * start, length * (start + some)];
   if ('rows' in stack) return stack.states.take(stack.rows.subarray(from, to));
   return new Given(stack.numbers.subarray(from, to), [(to - from) / stack.width, stack.width]);
-}
-
-/** The batch of each step. */
-function splitStack(stack: tf.Tensor2D | TakenRows, count: number): (index: number) => tf.Tensor2D {
-  if (stack instanceof tf.Tensor) {
-    const parts = tf.split<tf.Tensor2D>(stack, count, 0);
-    return (index) => parts[index];
-  }
-  const parts = tf.split(stack.taken as tf.Tensor, count, 0);
-  return (index) => gathered({ table: stack.table, taken: parts[index] });
-}
-
-/** Outputs of all steps, [steps · rows, …]; the parts are disposed, which `gradientsOf` keeps. */
-function stacked<At extends Outputs>(steps: readonly At[]): At {
-  const kinds = Object.keys(steps[0]).map((kind) => {
-    const all = steps.flatMap((step) => step[kind] ?? []);
-    const one = all.length === 0 ? null : tf.concat(all, 0);
-    tf.dispose(all);
-    return [kind, one];
-  });
-  return Object.fromEntries(kinds) as At;
 }
 
 function joined<At extends Outputs>(parts: readonly Read<At>[]): Read<At> {

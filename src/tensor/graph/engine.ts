@@ -76,6 +76,8 @@ export interface Engine {
   readonly traffic: Traffic;
   /** Whether the steps of several runs can be one program. */
   readonly gathers: boolean;
+  /** Whether graphs may repeat nodes (`Scan`). */
+  readonly scans: boolean;
   /** Runs what is no compiled step and differs from call to call, where compiling takes long. */
   readonly eager?: Engine;
 }

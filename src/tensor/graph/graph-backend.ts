@@ -53,6 +53,11 @@ export class GraphBackend extends tf.KernelBackend {
     return this.engine.gathers;
   }
 
+  /** Whether a traced function may repeat nodes. */
+  get scans(): boolean {
+    return this.isTracing && this.engine.scans;
+  }
+
   valueBehind({ dataId }: tf.TensorInfo): Value {
     return this.values.get(dataId);
   }
@@ -121,6 +126,18 @@ export class GraphBackend extends tf.KernelBackend {
     outputs: Parameters<Recorder['appendSeveral']>[2],
   ): tf.TensorInfo[] {
     const values = this.recorderWithRoom().appendSeveral(operation, this.operandsOf(inputs), outputs);
+    return values.map((value) => this.tensorOf(value));
+  }
+
+  /** Appends a node that repeats others; see `Recorder.scan`. */
+  scan(
+    inputs: readonly tf.TensorInfo[],
+    states: number,
+    record: (inputs: readonly tf.TensorInfo[]) => readonly tf.TensorInfo[],
+  ): tf.TensorInfo[] {
+    const values = this.recorder.scan(this.operandsOf(inputs), states, (given) =>
+      this.operandsOf(record(given.map((value) => this.tensorOf(value)))),
+    );
     return values.map((value) => this.tensorOf(value));
   }
 

@@ -39,7 +39,18 @@ export type Operation =
       readonly value: number;
     }
   /** The first input, with the rows of the third added at the places in the second. */
-  | { readonly type: 'ScatterAdd' };
+  | { readonly type: 'ScatterAdd' }
+  | Scan;
+
+/**
+ * Nodes that run once for each part of the inputs behind the states, along their first axis. The states are the body's first inputs
+ * and first outputs: each run is given what the last one made of them. What else the body makes is stacked along a first axis.
+ */
+export interface Scan {
+  readonly type: 'Scan';
+  readonly states: number;
+  readonly body: Pick<Graph, 'nodes' | 'inputs' | 'outputs'>;
+}
 
 export type Arithmetic = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Min' | 'Max';
 export type Comparison = 'Less' | 'LessOrEqual' | 'Greater' | 'GreaterOrEqual';

@@ -70,7 +70,7 @@ export async function loadEngine(): Promise<{ engine: Engine; device: string }> 
     };
   };
   const device = `ONNX Runtime ${version()}, one thread of ${processor()}`;
-  return { engine: { session, memory: null, traffic, gathers: false }, device };
+  return { engine: { session, memory: null, traffic, gathers: false, scans: true }, device };
 }
 
 /**

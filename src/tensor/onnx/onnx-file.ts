@@ -19,8 +19,8 @@ const modelField = { irVersion: 1, producer: 2, graph: 7, opset: 8 } as const;
 const opsetVersionField = 2;
 const graphField = { node: 1, name: 2, initializer: 5, input: 11, output: 12 } as const;
 const nodeField = { input: 1, output: 2, name: 3, type: 4, attribute: 5 } as const;
-const attributeField = { name: 1, integer: 3, string: 4, integers: 8, type: 20 } as const;
-const attributeType = { integer: 2, string: 3, integers: 7 } as const;
+const attributeField = { name: 1, integer: 3, string: 4, graph: 6, integers: 8, type: 20 } as const;
+const attributeType = { integer: 2, string: 3, graph: 5, integers: 7 } as const;
 const tensorField = { dimension: 1, type: 2, name: 8, bytes: 9 } as const;
 const valueField = { name: 1, type: 2, doc: 10 } as const;
 const typeTensorField = 1;
@@ -28,13 +28,13 @@ const tensorTypeField = { element: 1, shape: 2 } as const;
 const shapeDimensionField = 1;
 const dimensionField = { value: 1, name: 2 } as const;
 
-type Attribute = number | readonly number[] | string;
+type Attribute = number | readonly number[] | string | OnnxGraph;
 
 export interface OnnxNode {
   readonly type: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** An integer each, several, or a word. */
+  /** An integer each, several, a word, or a graph. */
   readonly attributes?: Readonly<Record<string, Attribute>>;
 }
 
@@ -93,11 +93,19 @@ function writeNode({ type, inputs, outputs, attributes = {} }: OnnxNode, pbf: Pb
 
 function writeAttribute([name, value]: [string, Attribute], pbf: Pbf): void {
   pbf.writeStringField(attributeField.name, name);
-  const type = typeof value === 'number' ? 'integer' : typeof value === 'string' ? 'string' : 'integers';
-  if (typeof value === 'number') pbf.writeVarintField(attributeField.integer, value);
-  else if (typeof value === 'string') pbf.writeStringField(attributeField.string, value);
-  else for (const one of value) pbf.writeVarintField(attributeField.integers, one);
-  pbf.writeVarintField(attributeField.type, attributeType[type]);
+  if (typeof value === 'number') {
+    pbf.writeVarintField(attributeField.integer, value);
+    pbf.writeVarintField(attributeField.type, attributeType.integer);
+  } else if (typeof value === 'string') {
+    pbf.writeStringField(attributeField.string, value);
+    pbf.writeVarintField(attributeField.type, attributeType.string);
+  } else if ('nodes' in value) {
+    pbf.writeMessage(attributeField.graph, writeGraph, value);
+    pbf.writeVarintField(attributeField.type, attributeType.graph);
+  } else {
+    for (const one of value) pbf.writeVarintField(attributeField.integers, one);
+    pbf.writeVarintField(attributeField.type, attributeType.integers);
+  }
 }
 
 function writeTensor({ name, shape, data }: OnnxTensor, pbf: Pbf): void {

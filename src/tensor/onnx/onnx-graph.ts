@@ -1,5 +1,5 @@
 import type { Graph, GraphNode, GraphValue, Kind } from '../graph/graph.ts';
-import { bool, float, int32, int64, type OnnxNode, type OnnxTensor, onnxFile } from './onnx-file.ts';
+import { bool, float, int32, int64, type OnnxNode, type OnnxTensor, type OnnxValue, onnxFile } from './onnx-file.ts';
 
 /*
  * A recorded graph as an ONNX file. Kinds of nodes have ONNX's names; what differs is where a node's numbers stand, among its
@@ -10,7 +10,6 @@ const onnxTypes: Readonly<Record<Kind, number>> = { float32: float, int32, bool 
 
 export function onnxGraph({ nodes, constants, inputs, outputs }: Graph): Uint8Array {
   const operands: OnnxTensor[] = [];
-  const described = ({ name, shape, kind }: GraphValue) => ({ name, type: onnxTypes[kind], shape });
   const translated = nodes.flatMap((node) => onnxNodes(node, operands));
   return onnxFile({
     name: 'step',
@@ -19,6 +18,10 @@ export function onnxGraph({ nodes, constants, inputs, outputs }: Graph): Uint8Ar
     inputs: inputs.map(described),
     outputs: outputs.map(described),
   });
+}
+
+function described({ name, shape, kind }: GraphValue): OnnxValue {
+  return { name, type: onnxTypes[kind], shape };
 }
 
 function onnxNodes({ operation, inputs, outputs }: GraphNode, operands: OnnxTensor[]): OnnxNode[] {
@@ -70,6 +73,17 @@ function onnxNodes({ operation, inputs, outputs }: GraphNode, operands: OnnxTens
         { type: 'Cast', inputs: [places], outputs: [wide], attributes: { to: int64 } },
         { type: 'ScatterND', inputs: [onto, wide, updates], outputs: names, attributes: { reduction: 'add' } },
       ];
+    }
+    case 'Scan': {
+      const { nodes, inputs: given, outputs: made } = operation.body;
+      const body = {
+        name: 'body',
+        nodes: nodes.flatMap((node) => onnxNodes(node, operands)),
+        constants: [],
+        inputs: given.map(described),
+        outputs: made.map(described),
+      };
+      return node({ num_scan_inputs: inputs.length - operation.states, body });
     }
     default:
       return node();

@@ -128,6 +128,7 @@ export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOpti
     session: (graph, staying = new Map()) => new XlaSession(graph, staying, shared),
     traffic: shared.traffic,
     gathers: true,
+    scans: false,
     eager,
     memory: {
       upload({ shape, array }) {

@@ -338,6 +338,8 @@ class Program {
       }
       case 'Gather':
         return this.gathered(x, y, { axis: operation.axis, output });
+      case 'Scan':
+        throw new Error('programs of XLA repeat no nodes');
       case 'ScatterAdd':
         return this.scattered(operands, output);
       default:

@@ -77,6 +77,7 @@ function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
     memory: null,
     traffic: { runs: 0, bytesIn: 0, bytesOut: 0, largestIn: 0 },
     gathers: false,
+    scans: false,
   };
   const engine = xlaEngine({
     client,
