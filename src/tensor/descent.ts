@@ -106,8 +106,8 @@ function joined<At extends Outputs>(parts: readonly Read<At>[]): Read<At> {
 }
 
 /**
- * All updates of an iteration with the defaults, 15 of the discriminator and 16 of the policy, are a graph each: copying parameters in and
- * out costs more than that the graph is prepared, half a second a training. Each step takes the memory of its batch.
+ * All updates of an iteration with the defaults, 15 of the discriminator and 16 of the policy, are a graph each, because parameters are
+ * copied in and out. More would take long to compile for XLA, whose programs repeat nothing.
  */
 const mostSteps = 16;
 
