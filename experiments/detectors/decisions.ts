@@ -41,6 +41,12 @@ export function repliesOf({ place }: Pick<DecisionLine, 'place'>): Replies {
   return typeof place.replies === 'number' ? place.replies : 'all';
 }
 
+/** From the fewest to the whole thread. */
+export function inOrderOfReplies(first: Replies, second: Replies): number {
+  const count = (replies: Replies) => (replies === 'all' ? Number.POSITIVE_INFINITY : replies);
+  return first === second ? 0 : count(first) - count(second);
+}
+
 /** `all posts`, `the claim`, `claim and 10 replies`. */
 export function repliesInWords(replies: Replies): string {
   if (replies === 'all') return 'all posts';

@@ -7,7 +7,7 @@ import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
 import { classIndices, type Metric } from '../run/metric.ts';
 import type { Scoring } from '../run/scoring.ts';
-import { type DetectorDecision, type Replies, repliesOf } from './decisions.ts';
+import { type DetectorDecision, inOrderOfReplies, type Replies, repliesOf } from './decisions.ts';
 
 /** The facts about a task that scoring needs and a run keeps. */
 export type ScoredLabels = Pick<ScoredTask, 'labels' | 'categories'>;
@@ -129,9 +129,9 @@ export function detectorScoring(labels: ScoredLabels): Scoring<DetectorDecision,
   return { metrics: detectorMetrics, columnsOf: (decisions) => columnsOf(labels, decisions) };
 }
 
-/** The decisions of a run after each number of replies. */
+/** The decisions of a run after each number of replies, the fewest first, in whatever order the experiment names them. */
 export function byReplies(decisions: readonly DetectorDecision[]): Map<Replies, DetectorDecision[]> {
-  return groupBy(decisions, repliesOf);
+  return new Map([...groupBy(decisions, repliesOf)].sort(([first], [second]) => inOrderOfReplies(first, second)));
 }
 
 /** How often each true label was predicted as each label; only labels that occur. */

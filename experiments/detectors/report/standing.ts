@@ -6,7 +6,7 @@ import { present } from '../../../src/present.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import { directionOf, type Estimate, estimated, shown, valuesOverSeeds } from '../../report/shown-numbers.ts';
 import { intervalsOf, pairedBySeed, scoresOf } from '../../run/scoring.ts';
-import { type DetectorDecision, type Replies, repliesInWords } from '../decisions.ts';
+import { type DetectorDecision, inOrderOfReplies, type Replies, repliesInWords } from '../decisions.ts';
 import type { DetectorsResult } from '../result.ts';
 import { columnsOf, detectionScores, detectorScoring, f1Metrics } from '../scores.ts';
 
@@ -90,9 +90,9 @@ function differenceOf(first: DetectorStanding, second: DetectorStanding): Detect
   return [{ first: first.variant, second: second.variant, macroF1, accuracy }];
 }
 
-/** The points that any detector was asked at, in the order of the first that has them. */
+/** The points that any detector was asked at, the fewest replies first. */
 export function allReplies(detectors: readonly DetectorStanding[]): Replies[] {
-  return [...new Set(detectors.flatMap(({ points }) => points.map(({ replies }) => replies)))];
+  return [...new Set(detectors.flatMap(({ points }) => points.map(({ replies }) => replies)))].sort(inOrderOfReplies);
 }
 
 function majorityOf({ trials, last }: DetectorStanding): Standing['majority'] {
@@ -120,12 +120,18 @@ function notesOn(detectors: readonly DetectorStanding[]): string[] {
   const unanswered = detectors.flatMap(({ variant, last: { values, decisions } }) =>
     values.unanswered?.mean ? [`${variant} ${Math.round(values.unanswered.mean * decisions.length)}`] : [],
   );
+  const depths = groupBy(detectors, (detector) => detector.last.replies);
+  const depthsInWords = Array.from(depths, ([replies, alike]) => {
+    return `${alike.map(({ variant }) => variant).join(', ')} after ${repliesInWords(replies)}`;
+  });
   const { length: items } = last.decisions;
   const few = items === 1 ? 'One item is' : `${items} items are`;
   return present([
     items < fewestItems && `${few} too few for a bootstrap: its intervals and p-values mean nothing here.`,
     others.length > 0 &&
       `${others.join(', ')} ${others.length === 1 ? 'was' : 'were'} judged on other items than ${first}: only differences are on the same ones. Give all variants the same data, split and seeds.`,
+    depths.size > 1 &&
+      `The detectors have read different numbers of posts: ${depthsInWords.join('; ')}. Give all variants the same replies.`,
     unanswered.length > 0 && `Without an answer, which counts as wrong: ${unanswered.join(', ')} of ${items}.`,
   ]);
 }

@@ -106,6 +106,25 @@ describe('train, of detectors', () => {
     expect(shown.out.replaceAll(/\s+/g, ' ')).toContain('not measurably more than always predicting');
   });
 
+  it('shows each detector after the most replies, in whatever order they are named, and says where that differs', async () => {
+    const { cwd, read } = await folder({
+      split: { test: 12 },
+      replies: ['all', 0],
+      variants: { right: {}, early: { replies: [1, 0] } },
+    });
+    const { code, out, errors } = await earshot(['train', 'panel.yaml', '--no-html'], { cwd });
+    expect(code, errors).toBe(0);
+    expect(out).toMatch(/\nright +1\.000 .*\nearly +0\.\d/);
+    expect(out).toMatch(/\nmacro-F1 by posts read +the claim alone +the claim and 1 reply +all posts\n/);
+    expect(out.replaceAll('\n', ' ')).toContain(
+      'different numbers of posts: right after all posts; early after the claim and 1 reply. Give all variants',
+    );
+    expect(JSON.parse(read('panel/report.json')).results[0].trials[0].at).toMatchObject([
+      { replies: 0 },
+      { replies: 'all', macroF1: 1 },
+    ]);
+  });
+
   it('names no leader where all score the same', async () => {
     const { cwd } = await folder({ split: { test: 8 } });
     const alike = ['--set', 'variants.right.detector.model=yes'];
@@ -133,7 +152,7 @@ describe('train, of detectors', () => {
     const { cwd, read } = await folder({
       task: 'rumor',
       split: { train: 12, testEvents: ['b'] },
-      replies: ['all', 0],
+      replies: [0],
       variants: {
         mumbles: { detector: { model: 'mumbles' } },
         local: { detector: { name: 'local', l2: [0.001], folds: 2 } },
