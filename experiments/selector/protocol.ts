@@ -115,6 +115,8 @@ export interface EventFold {
 
 /** The fold of events that only test files have. */
 const otherEvents = 'other-events';
+/** Characters of an event in the name of its fold. */
+const longestName = 80;
 
 /**
  * One fold per event of the training file in alphabetical order, and one for events that only tests have. Development
@@ -132,14 +134,20 @@ export function eventFolds(
   const folds = [
     ...trained
       .filter((event) => !development.has(event))
-      .map((event) => ({ name: event.replaceAll(/[^\p{L}\p{N}._-]+/gu, '-'), events: [event] })),
+      .map((event) => ({ name: event.replaceAll(/[^\p{L}\p{N}._-]+/gu, '-').slice(0, longestName), events: [event] })),
     ...(others.length === 0 ? [] : [{ name: otherEvents, events: others }]),
   ];
   if (trained.length < 2 || folds.length === 0)
     throw new InputError(
       `data.heldOutEvents: each holds out every event but data.developmentEvents and trains on the others; the training threads are of ${['no event', `one event, ${trained[0]}`][trained.length] ?? `development events alone (${trained.join(', ')})`}; give threads of several events, name tests, or take an event out of data.developmentEvents`,
     );
-  return folds;
+  // Each fold has a folder of its name, and some disks do not tell capitals apart.
+  const taken = new Map<string, number>();
+  return folds.map(({ name, events }) => {
+    const count = (taken.get(name.toLowerCase()) ?? 0) + 1;
+    taken.set(name.toLowerCase(), count);
+    return { name: count === 1 ? name : `${name}~${count}`, events };
+  });
 }
 
 export interface TestedAndHeldOut {

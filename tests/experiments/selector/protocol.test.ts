@@ -99,6 +99,17 @@ describe('eventFolds', () => {
     ]);
   });
 
+  it('gives every fold a name of its own, however alike events are written', () => {
+    const written = ['a b', 'a-b', 'A/B', 'other-events', 'x'.repeat(300), `${'x'.repeat(300)}y`];
+    const names = eventFolds(
+      { train: written.map((event, index) => thread(`w${index}`, event)), tests },
+      { developmentEvents: [] },
+    ).map(({ name }) => name);
+    expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(written.length + 1);
+    expect(Math.max(...names.map(({ length }) => length))).toBeLessThan(100);
+    expect(names.slice(0, 3)).toEqual(['A-B', 'a-b~2', 'a-b~3']);
+  });
+
   it('needs two events, and one that is not for development', () => {
     expect(() => eventFolds({ train: train.slice(0, 1), tests }, { developmentEvents: [] })).toThrow(
       'are of one event, fire',
