@@ -33,7 +33,8 @@ export async function loadSelectorData(
     [leftOut.nearDuplicate, 'nearly repeat a claim of the tests'],
   ] as const)
     if (count > 0) onNote?.(`${count} of ${all.train.length} training threads ${what} and were left out`);
-  checkTraining(train, { name: data.train ?? 'the planted threads', leftOut, seedShare, onNote });
+  const { protocol } = data;
+  checkTraining(train, { name: data.train ?? 'the planted threads', protocol, leftOut, seedShare, onNote });
   const conversations = all.pretraining.filter(({ posts }) => posts.length > 1);
   const disjoint = new Set(withoutShared(conversations, { tests, data: { ...data, heldOutEvents } }).train);
   const pretraining = all.pretraining.filter((thread) => thread.posts.length === 1 || disjoint.has(thread));
@@ -94,14 +95,21 @@ export function checkReplies(threads: readonly Thread[], { name }: { name: strin
 /** Runs before the run directory is made, so that a mistake in the data does not become part of the run. */
 function checkTraining(
   threads: readonly Thread[],
-  options: { name: string; leftOut: LeftOut; seedShare: number; onNote?: (line: string) => void },
+  options: Pick<SelectorExperiment['data'], 'protocol'> & {
+    name: string;
+    leftOut: LeftOut;
+    seedShare: number;
+    onNote?: (line: string) => void;
+  },
 ): void {
-  const { name, leftOut, seedShare, onNote } = options;
+  const { name, protocol, leftOut, seedShare, onNote } = options;
   const { sameThread, sameEvent, nearDuplicate } = leftOut;
   if (threads.length === 0)
     throw new InputError(
       `nothing is left to train on: of the threads of ${name}, ${sameThread} are also among the tests, ${sameEvent} are of events that are tested or of none, ${nearDuplicate} nearly repeat a tested claim; ` +
-        'give other threads, hold events out (data.heldOutEvents), or keep only the same threads apart (data.protocol: ids)',
+        (protocol === 'ids'
+          ? 'give other threads'
+          : 'give other threads, hold events out (data.heldOutEvents), or keep only the same threads apart (data.protocol: ids)'),
     );
   checkReplies(threads, { name });
   const seeds = veracityTask.labels.map((_, veracity) => seedCount(ofVeracity(threads, veracity), seedShare));

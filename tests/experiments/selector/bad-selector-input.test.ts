@@ -65,7 +65,7 @@ describe('threads that a selector cannot learn from', () => {
     [
       'are all among the tests',
       { train: 'train.jsonl', tests: { same: 'train.jsonl' } },
-      /nothing is left to train on: of the threads of .*train\.jsonl, 24 are also among the tests, .* give other threads/,
+      /nothing is left to train on: of the threads of .*train\.jsonl, 24 are also among the tests, .* give other threads$/,
     ],
     ['are there to test on only', { tests: { held: 'test.jsonl' } }, /data\.tests: given without data\.train/],
     [
