@@ -1,5 +1,6 @@
 import { sha256 } from '../../src/content-hash.ts';
 import { counted, grouped } from '../../src/counted.ts';
+import { entryOf } from '../../src/entry-of.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import { type Member, memberOf, type OpenedExperiment } from '../kinds/experiment-kind.ts';
@@ -150,10 +151,12 @@ function truth(
 /** Reads a name as a swept path, as the end of exactly one of them, or as a path of the experiment. */
 function settingReader(point: Point, base: PlainObject): (name: string) => unknown {
   return (name) => {
-    if (name in point) return point[name];
+    if (Object.hasOwn(point, name)) return point[name];
     const ending = Object.keys(point).filter((path) => endsIn(path, name));
     if (ending.length === 1) return point[ending[0]];
-    return name.split('.').reduce<unknown>((value, key) => (isPlainObject(value) ? value[key] : undefined), base);
+    return name
+      .split('.')
+      .reduce<unknown>((value, key) => (isPlainObject(value) ? entryOf(value, key) : undefined), base);
   };
 }
 

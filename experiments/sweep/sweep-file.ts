@@ -100,12 +100,13 @@ export const sweepSchema = z
   .superRefine(({ space, derived, pictures }, { addIssue }) => {
     const paths = [...Object.keys(space), ...Object.keys(derived)];
     const refuse = (path: string, message: string) =>
-      addIssue({ code: 'custom', path: [path in space ? 'space' : 'derived', path], message });
+      addIssue({ code: 'custom', path: [Object.hasOwn(space, path) ? 'space' : 'derived', path], message });
     for (const path of paths) {
       const within = paths.find((other) => other.startsWith(`${path}.`));
       if (['seeds', 'name', 'description', 'kind'].includes(path))
         refuse(path, 'cannot be swept; every setting is run with every seed of `seeds`');
-      if (path in space && path in derived) refuse(path, 'both swept and derived; it can be one of the two');
+      if (Object.hasOwn(space, path) && Object.hasOwn(derived, path))
+        refuse(path, 'both swept and derived; it can be one of the two');
       if (within !== undefined)
         refuse(
           path,

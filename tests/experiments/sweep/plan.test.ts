@@ -121,6 +121,8 @@ describe('a sweep file', () => {
     await expect(planned({ objective: { where: ['f1 > 0.5'] } })).rejects.toThrow(
       /names f1, which is no metric; there are macroF1, /,
     );
+    await expect(planned({ constraints: ['toString > 0'] })).rejects.toThrow(/toString is not there/);
+    await expect(planned({ space: { constructor: [1] } })).rejects.toThrow(/constructor: unknown key/);
     await expect(planned({ constraints: ['alpha'] })).rejects.toThrow(
       /constraints: "alpha" comes to 0\.6, and is no condition; compare something/,
     );
