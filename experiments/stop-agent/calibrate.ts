@@ -1,6 +1,7 @@
 import { type Guarantee, guaranteeSchema, isAboutAlerts, percent } from '../../checkpoints/policy/guarantee.ts';
 import { listedIdentity } from '../../checkpoints/policy/manifest.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
+import { counted } from '../../src/counted.ts';
 import { threadIdentity } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { controlRisk } from '../../src/metrics/conformal-risk-control.ts';
@@ -201,10 +202,6 @@ export function curveOverSizes(
  * @throws GuaranteeNotShown
  */
 export function keptBy(threads: readonly ReplayedThread[], target: GuaranteeWanted): KeptGuarantee {
-  if (isAboutAlerts(target) && target.alerts === undefined)
-    throw new InputError(
-      `no label raises an alert, and --loss ${target.loss} is about alerts; name those that do in the experiment (alerts) and train again`,
-    );
   const stops = stopsOf(threads, target);
   const calibration = keptByStops(stops, target);
   if (calibration === null) throw isAboutAlerts(target) ? alertsNotShown(stops, target) : notShown(stops, target);
@@ -233,8 +230,8 @@ function notShown(threads: readonly ThreadStops[], target: GuaranteeWanted): Gua
   if (items < smallest) {
     const shown = upperBound({ losses: 0, items, confidence });
     return new GuaranteeNotShown(
-      `${items} threads cannot show that at most ${percent(level)} of predictions would change, with ${percent(confidence)} confidence: that takes ${smallest}, even where none changes`,
-      `${remedies.threads}, which need no labels, or allow more: ${remedies.level} ${Math.ceil(1000 * shown) / 1000} or above`,
+      `${counted(items, 'thread')} cannot show that at most ${percent(level)} of predictions would change, with ${percent(confidence)} confidence: that takes ${smallest}, even where none changes`,
+      `${remedies.threads}, which need no labels${items === 0 ? '' : `, or allow more: ${remedies.level} ${Math.ceil(1000 * shown) / 1000} or above`}`,
     );
   }
   const losses = lossesOf(threads)(calibrationThresholds[0]);
@@ -332,10 +329,15 @@ interface ThresholdStop {
 }
 type ThreadStops = readonly ThresholdStop[];
 
+/** @throws InputError for a guarantee about alerts where no label raises one */
 function stopsOf(
   threads: readonly ReplayedThread[],
   target: Parameters<typeof thresholdStops>[1],
 ): readonly ThreadStops[] {
+  if (isAboutAlerts(target) && target.alerts === undefined)
+    throw new InputError(
+      `no label raises an alert, and --loss ${target.loss} is about alerts; name those that do in the experiment (alerts) and train again`,
+    );
   return threads.map((thread) => thresholdStops(thread, target));
 }
 

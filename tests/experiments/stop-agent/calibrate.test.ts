@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type Limits, stopIn } from '../../../checkpoints/policy/stops.ts';
-import { calibrationThresholds, GuaranteeNotShown, keptBy } from '../../../experiments/stop-agent/calibrate.ts';
+import {
+  calibrationThresholds,
+  curveOf,
+  GuaranteeNotShown,
+  keptBy,
+} from '../../../experiments/stop-agent/calibrate.ts';
 import { learnThenTest } from '../../../src/metrics/learn-then-test.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { Random } from '../../../src/tensor/random.ts';
@@ -77,6 +82,11 @@ describe('a guarantee that threads cannot show', () => {
     expect(keptBy(more, { ...risk, loss }).threshold).toBeLessThan(1);
   });
 
+  it('refuses a curve about alerts where no label raises one', () => {
+    const target = { confidence: 0.9, limits, loss: 'withdrawn' } as const;
+    expect(() => curveOf([], target)).toThrow('no label raises an alert, and --loss withdrawn is about alerts');
+  });
+
   it('names what to do in the words of who asks, and nothing that would not help', () => {
     const remedies = { threads: 'Raise split.calibration', level: 'guarantee.level:' };
     const half = refusalOf(() => keptBy(alerting(300, 2), { ...risk, loss: 'withdrawn', remedies }));
@@ -90,6 +100,8 @@ describe('a guarantee that threads cannot show', () => {
     const few = refusalOf(() => keptBy(calm.slice(0, 40), { ...risk, loss: 'disagreement', remedies }));
     expect(few.message).toContain('that takes 45, even where none changes. Raise split.calibration');
     expect(few.remedy).toContain('guarantee.level: 0.056 or above');
+    const none = refusalOf(() => keptBy([], { ...risk, loss: 'disagreement', remedies }));
+    expect(none.message).toMatch(/^0 threads cannot show .*Raise split\.calibration, which need no labels$/);
     const late = { ...limits, deadline: { posts: 1, hours: null } };
     const hurried = refusalOf(() =>
       keptBy(alerting(300, 3), { ...risk, limits: late, loss: 'disagreement', remedies }),
