@@ -186,10 +186,11 @@ export class RunDirectory {
 
 /** The folders with one of these files, in a folder and at most so many levels below it, in the order of their names. */
 export function foldersWith(names: readonly string[], folder: string, levels: number): string[] {
-  if (!statSync(folder).isDirectory()) return [];
+  // A link may lead nowhere.
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   if (names.some((name) => existsSync(join(folder, name)))) return [folder];
   if (levels === 0) return [];
-  return readdirSync(folder)
+  return onDisk(`read the folder ${folder}`, () => readdirSync(folder))
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .flatMap((name) => foldersWith(names, join(folder, name), levels - 1));
 }

@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
@@ -49,13 +48,14 @@ export function compareSystems<Of extends DecisionLine, Columns extends object>(
 ): ComparedPlace[] {
   refuseOtherLabels(compared, comparing);
   const [first, second] = compared;
-  const [ours, theirs] = compared.map((system) => decisionsOf(system, comparing));
+  const isAlone = compared.every(({ folder }) => decidedRuns(folder)[0] === folder);
+  const [ours, theirs] = compared.map((system) => decisionsOf(system, { ...comparing, isAlone }));
   const places = new Map([...ours.values()].flat().map(({ place }) => [comparing.titleOf(place), place]));
   const comparedPlaces = Array.from(places, ([title, place]): ComparedPlace[] => {
     const at = (all: typeof ours) =>
       new Map(
-        Array.from(all, ([run, decisions]) => [
-          run,
+        Array.from(all, ([seed, decisions]) => [
+          seed,
           decisions.filter((each) => comparing.titleOf(each.place) === title),
         ]),
       );
@@ -100,14 +100,16 @@ function refuseOtherLabels(
     );
 }
 
-/** By the place of the run in its folder: runs of one seed are paired. */
+/** By seed, so that a run finds its partner among others; two runs that are compared alone may be of any seeds. */
 function decisionsOf<Of extends DecisionLine>(
   { folder, system }: ComparedSystem,
-  { read }: { read(run: RunDirectory): readonly Of[] },
-): Map<string, Of[]> {
-  const all = decidedRuns(folder).map((run) => [relative(folder, run), read(RunDirectory.open(run))] as const);
+  { read, isAlone }: { read(run: RunDirectory): readonly Of[]; isAlone: boolean },
+): Map<number | null, Of[]> {
+  const all = decidedRuns(folder)
+    .map((path) => RunDirectory.open(path))
+    .map((run) => [isAlone ? null : run.readRecord().seed, read(run)] as const);
   const decisionsOfSystem = all.map(
-    ([run, decisions]) => [run, decisions.filter((each) => each.system === system)] as const,
+    ([seed, decisions]) => [seed, decisions.filter((each) => each.system === system)] as const,
   );
   if (decisionsOfSystem.every(([, decisions]) => decisions.length === 0)) {
     const systems = new Set(all.flatMap(([, decisions]) => decisions.map((each) => each.system)));

@@ -1,4 +1,14 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -153,6 +163,15 @@ describe('report', () => {
     expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('| **stop agent: slow** ');
     const json = await earshot(['report', 'tiny.yaml', '--json'], { cwd });
     expect(JSON.parse(json.out)).toMatchObject([{ variant: 'paper' }, { variant: 'slow' }]);
+  });
+
+  it('passes over a link that leads nowhere', async () => {
+    const link = join(cwd, 'runs/tiny/paper/old');
+    symlinkSync('nowhere', link);
+    const { code, out, errors } = await earshot(['report', 'runs/tiny'], { cwd });
+    rmSync(link);
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    expect(out).toContain('tiny: ');
   });
 
   it('tells of runs that are missing', async () => {
