@@ -49,10 +49,18 @@ export function detectorsJson({ decisions, ...stored }: DetectorsResult): unknow
       replies,
       ...scoresOf(detectorScoring(stored), items),
       ...detectionScores(columnsOf(stored, items)),
-      confusion: confusionOf(stored, items),
+      confusion: confusionJson(confusionOf(stored, items)),
       worst: surestErrors(items),
     })),
   };
+}
+
+function confusionJson({ labels, counts }: ReturnType<typeof confusionOf>) {
+  return labels.map((label, gold) => ({
+    label,
+    predicted: Object.fromEntries(labels.map((other, predicted) => [other, counts[gold][predicted]])),
+    unanswered: counts[gold][labels.length],
+  }));
 }
 
 /** Judgements beside the true labels as CSV: a row per detector, thread and number of replies. */

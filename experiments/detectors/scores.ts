@@ -2,10 +2,10 @@ import { categoriesOf } from '../../experts/tasks/task-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { brierScore, type ConfidentAnswer, calibration } from '../../src/metrics/calibration.ts';
-import { type ClassScores, classificationScores, confusionMatrix } from '../../src/metrics/classification.ts';
+import { type ClassScores, classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
-import { classIndices, type Metric } from '../run/metric.ts';
+import { classIndices, confusionRows, type Metric } from '../run/metric.ts';
 import type { Scoring } from '../run/scoring.ts';
 import { type DetectorDecision, inOrderOfReplies, type Replies, repliesOf } from './decisions.ts';
 
@@ -134,27 +134,21 @@ export function byReplies(decisions: readonly DetectorDecision[]): Map<Replies, 
   return new Map([...groupBy(decisions, repliesOf)].sort(([first], [second]) => inOrderOfReplies(first, second)));
 }
 
-/** How often each true label was predicted as each label; only labels that occur. */
-export interface ConfusionRow {
-  readonly label: string;
-  readonly predicted: Readonly<Record<string, number>>;
-  /** Abstentions, and judgements that could not be had. */
-  readonly unanswered: number;
-}
-
-/** @param decisions after one number of replies */
-export function confusionOf(task: ScoredLabels, decisions: readonly DetectorDecision[]): ConfusionRow[] {
-  const { labels } = task;
-  const counts = confusionMatrix({ ...columnsOf(task, decisions), classes: labels.length });
-  const at = (gold: number, predicted: number) => counts[gold * (labels.length + 1) + predicted];
-  const places = labels.map((_, place) => place);
-  const occurs = (place: number) => places.some((other) => at(place, other) + at(other, place) > 0);
-  const shown = places.filter((place) => occurs(place) || at(place, labels.length) > 0);
-  return shown.map((gold) => ({
-    label: labels[gold],
-    predicted: Object.fromEntries(shown.map((predicted) => [labels[predicted], at(gold, predicted)])),
-    unanswered: at(gold, labels.length),
-  }));
+/**
+ * How often each true label was predicted as each label; only labels that occur. Last in a row are abstentions, and judgements that could
+ * not be had.
+ * @param decisions after one number of replies
+ */
+export function confusionOf(
+  { labels }: ScoredLabels,
+  decisions: readonly DetectorDecision[],
+): { labels: string[]; counts: number[][] } {
+  const all = confusionRows(classIndices(decisions, labels));
+  const shown = [...labels.keys()].filter((label) => all[label].some(Boolean) || all.some((row) => row[label] > 0));
+  return {
+    labels: shown.map((label) => labels[label]),
+    counts: shown.map((gold) => [...shown, labels.length].map((predicted) => all[gold][predicted])),
+  };
 }
 
 const errorsListed = 10;

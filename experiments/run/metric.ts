@@ -1,3 +1,4 @@
+import { confusionMatrix, type Predictions } from '../../src/metrics/classification.ts';
 import type { DecisionLine } from './decisions-file.ts';
 
 /** One number that decisions come to, as tables and sweeps name it. */
@@ -53,4 +54,11 @@ export function classIndices(
     predicted: Int32Array.from(decisions, ({ prediction }) => (prediction === null ? -1 : labels.indexOf(prediction))),
     classes: labels.length,
   };
+}
+
+/** Counts of a confusion matrix: a row for each true label, a column for each predicted one, and last those that could not be read. */
+export function confusionRows({ gold, predicted, classes }: Predictions): number[][] {
+  const counts = confusionMatrix({ gold, predicted, classes });
+  const width = classes + 1;
+  return Array.from({ length: classes }, (_, row) => Array.from(counts.subarray(row * width, (row + 1) * width)));
 }

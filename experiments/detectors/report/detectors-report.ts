@@ -99,15 +99,12 @@ function repliesTable(detectors: readonly DetectorStanding[]): Table[] {
 /** The last predictions of each detector beside the true labels, and those that it was surest of in error. */
 function besideSection(detectors: readonly DetectorStanding[], store: string): ReportSection {
   const blocks = detectors.flatMap(({ variant, trials: [first], last: { decisions, replies } }): Block[] => {
-    const confusion = confusionOf(first, decisions);
+    const { labels, counts } = confusionOf(first, decisions);
     const errors = surestErrors(decisions);
     const key = errors[0]?.key?.slice(0, 12);
     return present<Block>([
       `**${variant}**, ${repliesInWords(replies)}:`,
-      confusionTable(
-        confusion.map(({ label }) => label),
-        confusion.map(({ predicted, unanswered }) => [...Object.values(predicted), unanswered]),
-      ),
+      confusionTable(labels, counts),
       errors.length > 0 && {
         heading: ['surest errors', 'true', 'predicted', 'p', 'explanation', 'key'],
         texts: ['true', 'predicted', 'explanation', 'key'],

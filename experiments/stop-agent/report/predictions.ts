@@ -1,10 +1,9 @@
 import { groupBy } from '../../../src/data/group-by.ts';
-import { confusionMatrix } from '../../../src/metrics/classification.ts';
 import { quantile } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
 import type { Block, ReportSection } from '../../report/report.ts';
 import { confusionTable, type Table } from '../../report/table.ts';
-import type { Decision } from '../decisions.ts';
+import { confusionRows } from '../../run/metric.ts';
 import { metricNamed, type ScoredStops, stopColumns } from '../metrics.ts';
 import { type PlacedDecision, placedDecisions, type ReadRun } from './read-runs.ts';
 
@@ -32,24 +31,12 @@ export function predictionsSection(runs: readonly ReadRun[], task: ScoredStops):
 }
 
 function predictionBlocks({ name, seeds, decisions }: DecidedAgent, task: ScoredStops): Block[] {
-  const { labels } = task;
   const events = byEvent(decisions);
   return present<Block>([
     `What **${name}** predicts${seeds > 1 ? `, in all ${seeds} seeds` : ''}:`,
-    confusionTable(labels, confusionRows(decisions, labels)),
+    confusionTable(task.labels, confusionRows(stopColumns(decisions, task))),
     events.length > 1 && eventTable(events, task),
   ]);
-}
-
-/** Rows are true labels, columns predicted ones, the last column predictions that could not be read. */
-export function confusionRows(decisions: readonly Decision[], labels: readonly string[]): number[][] {
-  const counts = confusionMatrix({
-    gold: decisions.map(({ gold }) => gold),
-    predicted: decisions.map(({ predicted }) => predicted),
-    classes: labels.length,
-  });
-  const width = labels.length + 1;
-  return labels.map((_, row) => Array.from(counts.subarray(row * width, (row + 1) * width)));
 }
 
 interface DecidedEvent {

@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { byEvent, confusionRows, eventTable } from '../../../../experiments/stop-agent/report/predictions.ts';
+import { byEvent, eventTable } from '../../../../experiments/stop-agent/report/predictions.ts';
 import { decidedThread as decided } from './decided-thread.ts';
 
 const labels = ['no', 'yes'];
-
-describe('confusionRows', () => {
-  it('has gold labels down, answers across, unreadable ones last', () => {
-    const decisions = [decided({}), decided({ predicted: 1 }), decided({ gold: 1, predicted: -1 })];
-    expect(confusionRows(decisions, labels)).toEqual([
-      [1, 1, 0],
-      [0, 0, 1],
-    ]);
-  });
-});
 
 describe('events', () => {
   const decisions = [
