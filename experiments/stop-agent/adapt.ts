@@ -2,7 +2,7 @@ import { auditedLoss, type CountedLoss } from '../../checkpoints/policy/audit.ts
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { InputError } from '../../src/errors.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import { alertCounts, keptBy } from './calibrate.ts';
+import { calibrationOf } from './calibrate.ts';
 import type { EndedAudit } from './monitor.ts';
 
 /*
@@ -84,19 +84,11 @@ export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[]
     return { posts: path, labelAt: (posts: number) => path[posts - 1].label, gold: null };
   });
   const risk = { level, confidence, loss };
-  const calibration = keptBy(threads, { ...risk, ...limited, remedies });
-  const { threshold, losses, bound, er } = calibration;
+  const calibrated = calibrationOf(threads, { ...risk, ...limited, remedies });
   const since = audits[audits.length - 1].opened;
-  const counts = {
-    threads: threads.length,
-    ...alertCounts(threads, calibration, { ...risk, ...limited }),
-    losses,
-    bound,
-    er,
-  };
-  return { ...risk, threshold, ...counts, claims: guarantee.claims, since, adapted: null };
+  return { ...risk, ...calibrated, claims: guarantee.claims, since, adapted: null };
 }
 
 const remedies = { threads: 'Wait for more audits', level: '`earshot calibrate` on other threads with --risk-level' };
 
-type Limited = Pick<Parameters<typeof keptBy>[1], 'limits' | 'alerts'>;
+type Limited = Pick<Parameters<typeof calibrationOf>[1], 'limits' | 'alerts'>;

@@ -16,7 +16,7 @@ import {
 } from '../../src/metrics/learn-then-test.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { claimRegion } from './claim-region.ts';
+import { claimRegion, claimsOf } from './claim-region.ts';
 import type { ScoredThread } from './scored-thread.ts';
 
 /*
@@ -90,17 +90,28 @@ const alertThresholds = [
  * @throws GuaranteeNotShown
  */
 export async function guaranteeFor(threads: readonly CalibrationThread[], target: GuaranteeWanted): Promise<Guarantee> {
-  const calibration = keptBy(threads, target);
-  const { threshold, losses, bound, er } = calibration;
   const { loss, level, confidence } = target;
-  const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
-  const counts = { threads: threads.length, ...alertCounts(threads, calibration, target), losses, bound, er };
+  const calibrated = calibrationOf(threads, target);
+  const claims = await claimRegion(claimsOf(threads.map(({ thread }) => thread)));
   const listed = threads.map(({ thread }) => listedIdentity(threadIdentity(thread))).sort();
-  return guaranteeSchema.parse({ loss, level, confidence, threshold, ...counts, claims, calibratedOn: listed });
+  return guaranteeSchema.parse({ loss, level, confidence, ...calibrated, claims, calibratedOn: listed });
+}
+
+/**
+ * The threshold that keeps a guarantee on some threads, with the counts behind it.
+ * @throws GuaranteeNotShown
+ */
+export function calibrationOf(
+  threads: readonly ReplayedThread[],
+  target: GuaranteeWanted,
+): Pick<Guarantee, 'threshold' | 'threads' | 'alerts' | 'earlyAlerts' | 'losses' | 'bound' | 'er'> {
+  const { threshold, items, losses, bound, er } = keptBy(threads, target);
+  const counts = alertCounts(threads, { threshold, items }, target);
+  return { threshold, threads: threads.length, ...counts, losses, bound, er };
 }
 
 /** Alerts under a guarantee: their number, or for a guarantee about predictions how many would be withdrawn. */
-export function alertCounts(
+function alertCounts(
   threads: readonly ReplayedThread[],
   { threshold, items }: Pick<Calibration, 'threshold' | 'items'>,
   target: GuaranteeWanted,
@@ -133,7 +144,7 @@ export async function guaranteeOnAverage(
       'Label more, give at least 150 threads without labels, or allow more with guarantee.level',
     );
   const { threshold, losses, bound, er } = calibration;
-  const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
+  const claims = await claimRegion(claimsOf(threads.map(({ thread }) => thread)));
   const counts = { threads: threads.length, losses, bound, er };
   return guaranteeSchema.parse({ loss, level, confidence: null, threshold, ...counts, claims });
 }
