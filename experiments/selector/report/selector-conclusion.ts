@@ -20,19 +20,19 @@ const mostClauses = 4;
 export function selectorConclusion(results: Results): string {
   const [{ tests }] = results[0].trials;
   if (tests.length === 0) return 'Nothing was tested, because the experiment names no `data.tests`.';
+  const control = controls.find((random) => results.some(({ trials: [first] }) => first.systems.includes(random)));
+  const alone = 'The selector was not compared with a random selection.';
+  if (control === undefined) return alone;
   const comparisons = results.flatMap(({ variant, trials }) => {
-    const control = controls.find((random) => trials[0].systems.includes(random));
-    if (control === undefined) return [];
     const subject = results.length > 1 ? `${variant}’s selector` : 'the selector';
     return tests.flatMap((test) =>
       selectorTasks.flatMap((task) => {
         const lead = leadOver(trials, { system: selectorName, other: control, test, task });
-        return lead === null ? [] : [{ subject, control, test, task, lead, direction: directionOf(lead.interval) }];
+        return lead === null ? [] : [{ subject, test, task, lead, direction: directionOf(lead.interval) }];
       }),
     );
   });
-  if (comparisons.length === 0) return 'The selector was not compared with a random selection.';
-  const [{ control }] = comparisons;
+  if (comparisons.length === 0) return alone;
   const [gains, losses] = [1, -1].map((sign) => comparisons.filter(({ direction }) => direction === sign).length);
   if (comparisons.length > mostClauses)
     return `Of ${comparisons.length} comparisons with a ${systemNames[control]}, ${gains} show a gain, ${losses} a loss and the others no measurable gain.`;

@@ -73,6 +73,13 @@ describe('the conclusion on a selector', () => {
     );
   });
 
+  it('compares all variants with the same selection', () => {
+    const [a, b] = [runOf({ selector: 30, random: 10 }), runOf({ selector: 10, 'random-by-class': 30 })];
+    expect(conclusionOf({ a: [a], b: [b] })).toMatch(
+      /^Compared with a random selection alike in every class, b’s selector shows a loss in stance on news .*, a loss/,
+    );
+  });
+
   it('reports where there is nothing to compare with', () => {
     expect(conclusionOf({ agent: [runOf({ selector: 2, untuned: 1 })] })).toBe(
       'The selector was not compared with a random selection.',
