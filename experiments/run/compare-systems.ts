@@ -2,6 +2,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { type DecisionLine, fileNameOf, hasDecisions } from './decisions-file.ts';
+import { kindOfRun } from './kind-of-run.ts';
 import { runsBelow } from './runs-below.ts';
 import { intervalsOf, pairedBySeed, type Scoring } from './scoring.ts';
 
@@ -46,7 +47,7 @@ export function compareSystems<Of extends DecisionLine, Columns extends object>(
   compared: ComparedPair,
   { seed, ...comparing }: Comparing<Of, Columns> & { seed: number },
 ): ComparedPlace[] {
-  refuseOtherLabels(compared, comparing);
+  refuseOthers(compared, comparing);
   const [first, second] = compared;
   const isAlone = compared.every(({ folder }) => decidedRuns(folder)[0] === folder);
   const [ours, theirs] = compared.map((system) => decisionsOf(system, { ...comparing, isAlone }));
@@ -89,10 +90,16 @@ function shown({ prediction, numbers: { postsUsed, posts } }: DecisionLine): str
   return postsUsed === undefined ? answer : `${answer}, post ${postsUsed} of ${posts}`;
 }
 
-function refuseOtherLabels(
+/** @throws InputError for runs of two kinds or of two tasks */
+function refuseOthers(
   [first, second]: ComparedPair,
   { labelsOf }: { labelsOf?(run: RunDirectory): readonly string[] },
 ): void {
+  const [kind, otherKind] = [first, second].map(({ folder }) => kindOfRun(firstRunIn(folder)));
+  if (kind !== otherKind)
+    throw new InputError(
+      `${first.folder} holds runs of kind ${kind} and ${second.folder} of kind ${otherKind}; compare runs of one kind`,
+    );
   const [labels, other] = [first, second].map(({ folder }) => labelsOf?.(firstRunIn(folder)).join(', '));
   if (labels !== other)
     throw new InputError(
@@ -113,7 +120,11 @@ function decisionsOf<Of extends DecisionLine>(
   );
   if (decisionsOfSystem.every(([, decisions]) => decisions.length === 0)) {
     const systems = new Set(all.flatMap(([, decisions]) => decisions.map((each) => each.system)));
-    throw new InputError(`${folder} has no system ${JSON.stringify(system)}; it has ${[...systems].join(', ')}`);
+    throw new InputError(
+      systems.size === 0
+        ? `the runs of ${folder} tested nothing; compare runs of an experiment that names tests`
+        : `${folder} has no system ${JSON.stringify(system)}; it has ${[...systems].join(', ')}`,
+    );
   }
   return new Map(decisionsOfSystem);
 }

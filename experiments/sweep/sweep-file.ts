@@ -39,7 +39,7 @@ export const sweepSchema = z
     name: experimentName,
     description: z.string().default(''),
     experiment: z
-      .union([z.string().min(1), z.record(z.string(), z.unknown())])
+      .union([z.string().min(1), z.record(z.string(), z.unknown())], 'name an experiment file, or write an experiment')
       .describe('what is swept: an experiment file, found from the folder of this file, or an experiment written here'),
     variant: z.string().nullable().default(null).describe('which of its variants, where the experiment has any'),
     settings: z

@@ -137,6 +137,11 @@ describe('compare', () => {
     expect(await errors(run, run, '--system', 'first 5 posts')).toMatch(
       /has no system "first 5 posts"; it has stop agent, behaviour cloning, first post/,
     );
+    cpSync(join(cwd, run), join(cwd, 'foreign'), { recursive: true });
+    edited('foreign/config.json', (text) => text.replace('{', '{"kind":"detectors",'));
+    expect(await errors(run, 'foreign')).toContain(
+      `${run} holds runs of kind stop-agent and foreign of kind detectors; compare runs of one kind`,
+    );
     cpSync(join(cwd, run), join(cwd, 'stranger'), { recursive: true });
     edited('stranger/decisions.jsonl', (text) => text.replaceAll('"item":"', '"item":"x'));
     expect(await errors(run, 'stranger')).toContain(

@@ -106,6 +106,8 @@ describe('threads that a selector cannot learn from', () => {
     expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('\n## The last epoch\n');
     expect(errors).not.toMatch(/(random|everything|supervised): /);
     expect(resultOf(cwd)).toMatchObject({ systems: ['selector'], tests: [] });
+    const compared = await earshot(['compare', 'runs/tiny/agent', 'runs/tiny/agent'], { cwd });
+    expect(compared).toMatchObject({ code: 1, errors: expect.stringContaining('runs/tiny/agent tested nothing') });
   });
 
   it('are shown on the page as far as they can still be read', async () => {

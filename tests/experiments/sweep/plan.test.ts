@@ -102,6 +102,7 @@ describe('a setting’s name', () => {
 describe('a sweep file', () => {
   it('is refused with the place, the value and what to do', async () => {
     await expect(planned({ spaces: {} })).rejects.toThrow(/spaces/);
+    await expect(planned({ experiment: 5 })).rejects.toThrow(/experiment: name an experiment file, or write .* 5\)/);
     await expect(planned({ space: { seeds: [1, 2] } })).rejects.toThrow(/every setting is run with every seed/);
     await expect(planned({ space: { 'agent.imitation.alhpa': [1] } })).rejects.toThrow(/alhpa.*alpha/s);
     await expect(planned({ space: { [alpha]: [0, 0.6] } })).rejects.toThrow(
