@@ -101,7 +101,7 @@ function checkProblem({ problem, config }: StopAgentSettings): void {
   const { demonstrations, environment } = problem;
   if (environment.length === 0)
     throw new InputError(
-      `no thread is left for the environment: none of its threads has ${config.minPosts} posts; lower minPosts or give more threads`,
+      `no thread is left for the environment: none of its threads has ${config.minPosts} posts; lower agent.minPosts, or give threads with more posts`,
     );
   const shown = expertNames.filter((name) => demonstrations.some(({ expert }) => expert === name));
   const weight = agentWeight(config.imitation, shown);

@@ -10,7 +10,9 @@ export function labelledOf(
   { needs }: { needs: string },
 ): StopAgentSettings['problem']['labelled'] {
   if (problem.labelled.size > 0) return problem.labelled;
-  throw new InputError(`${needs}, and none has ${config.minPosts} posts; lower minPosts or give more threads`);
+  throw new InputError(
+    `${needs}, and none has ${config.minPosts} posts; lower agent.minPosts, or give threads with more posts`,
+  );
 }
 
 /**

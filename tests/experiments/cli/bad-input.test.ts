@@ -144,7 +144,7 @@ describe('threads that are wrong', () => {
 
   it('of one post give the agent nothing to do', async () => {
     expect(await complaint({ ...fromFile, split: sizes }, withThreads(threadLines(30, { posts: 1 })))).toContain(
-      'no thread is left for the environment: none of its threads has 3 posts; lower minPosts or give more threads',
+      'no thread is left for the environment: none of its threads has 3 posts; lower agent.minPosts, or give threads with more posts',
     );
   });
 
