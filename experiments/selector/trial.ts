@@ -64,11 +64,11 @@ async function trainAndTest(settings: TrialSettings): Promise<boolean> {
   if (lastEpoch === null) return false;
   const systems = systemsOf(trial);
   // Saved after each system, so that a resumed run does not train that one again.
-  const decisions = hasDecisions(directory) ? readDecisions(directory, selectorDecisionSchema) : [];
+  let decisions = hasDecisions(directory) ? readDecisions(directory, selectorDecisionSchema) : [];
   const decided = new Set<string>(decisions.map(({ system }) => system));
   for (const system of systems) {
     if (decided.has(system)) continue;
-    decisions.push(...(await decisionsOf(system, { trial, selector: training })));
+    decisions = [...decisions, ...(await decisionsOf(system, { trial, selector: training }))];
     writeDecisions(directory, decisions);
   }
   const { claims } = training.settings;
@@ -145,20 +145,20 @@ async function decisionsOf(
     ...trial.tested.map((test) => ({ part: 'test', test }) as const),
     ...trial.heldOut.map((test) => ({ part: 'development', test }) as const),
   ];
-  const decisions: SelectorDecision[] = [];
+  const decided: SelectorDecision[][] = [];
   if (isTextBaseline(system)) {
     const { train } = trial.shared.data;
     const { claims } = selector.settings;
-    for (const part of parts) decisions.push(...(await decideByText({ system, ...part, train, claims })));
-    return decisions;
+    for (const part of parts) decided.push(await decideByText({ system, ...part, train, claims }));
+    return decided.flat();
   }
   const { settings, policies } =
     system === selectorName || system === allPostsName
       ? selector
       : await trainBaseline(trial, { name: system, selector });
   for (const { part, test } of parts)
-    decisions.push(
-      ...(await decideTest({
+    decided.push(
+      await decideTest({
         test,
         settings,
         policies: system === selectorName ? policies : null,
@@ -166,7 +166,7 @@ async function decisionsOf(
         part,
         stage: `testing ${system} on ${test.name}`,
         context: trial.context,
-      })),
+      }),
     );
-  return decisions;
+  return decided.flat();
 }

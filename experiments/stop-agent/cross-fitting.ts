@@ -128,8 +128,8 @@ export async function crossFit(settings: SeededExperiment & { threads?: CrossFit
   ): TrialMaterial => {
     const demonstrations = judgedOnes(learned);
     // What is tested on later threads has read none that is as late.
-    const end =
-      experiment.crossFitting?.order === 'by-time' && test.length > 0 ? Math.min(...test.map(startOf)) : Infinity;
+    const tested = experiment.crossFitting?.order === 'by-time' ? test : [];
+    const end = tested.reduce((first, thread) => Math.min(first, startOf(thread)), Infinity);
     const isEarlier = (thread: Thread) => startOf(thread) < end;
     const parts: Parts = {
       detector: [...learned],

@@ -47,7 +47,8 @@ export function inspectorData(
   task: { labels: readonly string[]; alerts?: readonly string[] | undefined },
 ): InspectorData {
   const bySeed = [...groupBy(runs, ({ seed }) => seed).values()];
-  let limit = Math.max(...runs.flatMap(({ judged }) => judged.map(({ hours }) => hours.length)));
+  // There may be more threads than a call takes arguments.
+  let limit = runs.flatMap(({ judged }) => judged).reduce((most, { hours }) => Math.max(most, hours.length), 0);
   for (let seeds = bySeed.length; ; ) {
     const data = dataOf(bySeed, { ...task, seeds, limit });
     const isSmallest = seeds === 1 && limit <= fewestPosts;

@@ -144,6 +144,12 @@ describe('inspectorData', () => {
     expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(4.1e6);
   });
 
+  it('takes more threads than a call takes arguments', () => {
+    const one = run('v');
+    const data = inspectorData([{ ...one, judged: Array.from({ length: 140_000 }, () => one.judged[0]) }], { labels });
+    expect(data.views[0].rows).toHaveLength(140_000);
+  });
+
   it('has a view of every seed, over the same threads, the runs of each side by side', () => {
     const runs = [1, 2].flatMap((seed) => [run('a', { seed, stop: seed }), run('b', { seed, stop: 0 })]);
     // As a page reads them: all seeds of one variant, then of the next.
