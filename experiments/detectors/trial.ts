@@ -35,8 +35,7 @@ export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
   const task = scoredTask(await judgingTask(experiment));
   const { threads, hash } = await readItems(experiment, context);
   const parts = splitItems(labelledThreads(threads, { task, context }), { experiment, seed, task });
-  const facts = { backend: 'none', device: 'processor', seed, hashes: { data: hash } };
-  const run = detectorsResult.unfinished(directory, { config: experiment, facts });
+  const run = detectorsResult.unfinished(directory, { config: experiment, facts: { seed, hashes: { data: hash } } });
   if (run === null) return;
   writeParts(run, parts);
   const store = AnnotationStore.open(experiment.annotations ?? join(runs, 'cache', 'annotations.sqlite'));

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { RunFacts } from '../../checkpoints/run-record.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 
 /** A JSON file in the folder of a run. */
@@ -30,10 +31,14 @@ export function resultFile<Shape extends z.ZodRawShape>(formatVersion: number, s
     write: (run: RunDirectory, result: z.output<typeof schema>): void => run.writeResult({ formatVersion, ...result }),
     /**
      * Creates or resumes the directory of a run; null if the run is finished.
+     * @param of.facts a run that names no backend trains without tensors
      * @throws InputError if the directory holds a run of another config, seed or data, or the result of another version
      */
-    unfinished(directory: string, of: Parameters<typeof RunDirectory.create>[1]): RunDirectory | null {
-      const run = RunDirectory.create(directory, of);
+    unfinished(
+      directory: string,
+      { config, facts }: { config: unknown; facts: Pick<RunFacts, 'seed' | 'hashes'> & Partial<RunFacts> },
+    ): RunDirectory | null {
+      const run = RunDirectory.create(directory, { config, facts: { backend: 'none', device: 'processor', ...facts } });
       if (!run.isFinished()) return run;
       read(run);
       return null;

@@ -6,9 +6,9 @@ import { within } from '../../src/work-context.ts';
 import { readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { selectorDataHash } from './data.ts';
 import { selectorDecisionSchema } from './decisions.ts';
-import type { SelectorExperiment } from './experiment.ts';
+import { runConfig, type SelectorExperiment } from './experiment.ts';
 import type { EventFold } from './protocol.ts';
-import { type StoredSelectorResult, selectorResult, unfinishedRun } from './result.ts';
+import { type StoredSelectorResult, selectorResult } from './result.ts';
 import type { SelectorResources, SelectorShared, SelectorTrial } from './selector-resources.ts';
 import { runSelectorTrial } from './trial.ts';
 
@@ -35,7 +35,7 @@ export async function runEventFolds(
     data: sha256(folds.map(({ shared }) => selectorDataHash(shared.data))),
     embeddings: folds[0].shared.embeddings.identityHash,
   };
-  const run = unfinishedRun(directory, { experiment, seed, hashes });
+  const run = selectorResult.unfinished(directory, { config: runConfig(experiment), facts: { seed, hashes } });
   if (run === null) return true;
   for (const { fold, path, ...trial } of folds) {
     const isFinished = await runSelectorTrial({

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import type { RunFacts } from '../../checkpoints/run-record.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import { resultFile } from '../run/run-file.ts';
 import { type SelectorDecision, selectorDecisionSchema, selectorSystems } from './decisions.ts';
-import { runConfig, type SelectorExperiment } from './experiment.ts';
 import { keptModels } from './kept-models.ts';
 import { selectionRoomSchema } from './room.ts';
 import { testScoresJson } from './scores.ts';
@@ -68,13 +66,4 @@ export function selectorJson(read: SelectorResult): unknown {
       kept: keptModels(decisions, name),
     })),
   };
-}
-
-/** Creates or resumes the directory of a run; null if it is finished. @param options.hashes of the training data and the embeddings */
-export function unfinishedRun(
-  directory: string,
-  { experiment, seed, hashes }: { experiment: SelectorExperiment; seed: number; hashes: RunFacts['hashes'] },
-): RunDirectory | null {
-  const facts: RunFacts = { seed, backend: 'none', device: 'processor', hashes };
-  return selectorResult.unfinished(directory, { config: runConfig(experiment), facts });
 }

@@ -23,8 +23,9 @@ import {
   selectorName,
 } from './decisions.ts';
 import { epochMetrics, writeLastSelection } from './epoch-record.ts';
+import { runConfig } from './experiment.ts';
 import { testedAndHeldOut } from './protocol.ts';
-import { selectorResult, unfinishedRun } from './result.ts';
+import { selectorResult } from './result.ts';
 import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
 import { freshSettings, type SelectorTrial, selectorIdentity } from './selector-resources.ts';
 import { decideByText, isTextBaseline } from './text-baselines.ts';
@@ -50,7 +51,7 @@ async function trainAndTest(settings: TrialSettings): Promise<boolean> {
   const { experiment, seed, directory, shared, context } = settings;
   const { data } = shared;
   const hashes = { data: selectorDataHash(data), embeddings: shared.embeddings.identityHash };
-  const run = unfinishedRun(directory, { experiment, seed, hashes });
+  const run = selectorResult.unfinished(directory, { config: runConfig(experiment), facts: { seed, hashes } });
   if (run === null) return true;
   const tests = data.tests.map(({ name, threads }) => [`test ${name}`, threads] as const);
   writeParts(run, { train: data.train, ...Object.fromEntries(tests) });

@@ -168,13 +168,13 @@ export function trainedOn(rows: readonly TrialRow[]): Record<string, number> {
   return Object.fromEntries(Array.from(devices, ([device, rows]) => [device, rows.length]));
 }
 
-/** Devices of the trials in a sentence; null if nothing was trained. */
+/** Devices of the trials in words; null if nothing was trained. */
 export function whereTrained(rows: readonly TrialRow[]): string | null {
   const devices = Object.entries(trainedOn(rows));
   if (devices.length === 0) return null;
-  if (devices.length === 1) return `Trained on ${devices[0][0]}.`;
+  if (devices.length === 1) return `Trained on ${devices[0][0]}`;
   const counts = devices.map(([device, count]) => `${count} on ${device}`).join(', ');
-  return `Trained on different backends or processors, whose last digits may differ: ${counts}.`;
+  return `Trained on different backends or processors, whose last digits may differ: ${counts}`;
 }
 
 type MetricValues = Readonly<Record<string, number | null>>;

@@ -38,8 +38,7 @@ export interface TrainedPolicy {
   readonly definition: PolicyDefinition;
   /** Null for a rule, whose state is its score. */
   readonly network: PolicyNetwork | null;
-  /** Of embeddings; null where the policy sees them whole, or none. */
-  /** The identity of the encoder of posts. */
+  /** The identity of the encoder of posts; null where the policy sees none. */
   readonly encoder: Manifest['encoder'];
   /** Null where it is language models or a service. */
   readonly detector: BundledModel | null;

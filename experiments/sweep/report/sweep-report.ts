@@ -47,7 +47,7 @@ export function sweepReport(result: SweepResult): Report {
       leader && present([!leader.isToldApart && `${leader.setting.label} is the highest.`, ...leader.why]).join(' '),
     ]),
     next: [],
-    facts: present([sizeOf(plan), whereTrained(rows)?.replace(/\.$/, '')]),
+    facts: present([sizeOf(plan), whereTrained(rows)]),
     sections: present([
       leader && leaderSection(result, leader),
       {

@@ -132,10 +132,10 @@ describe('the leading setting', () => {
 it('says where trials were trained, and that different backends do not mix', async () => {
   const plan = await planned();
   const rows = rowsOf(plan, (place) => (place === 3 ? null : { macroF1: 0.5, er: 0.5 }));
-  expect(whereTrained(rows)).toBe('Trained on wasm.');
+  expect(whereTrained(rows)).toBe('Trained on wasm');
   const mixed = rows.map((row, index) => (index < 2 ? { ...row, trainedOn: 'onnx (4 threads)' } : row));
   expect(whereTrained(mixed)).toBe(
-    'Trained on different backends or processors, whose last digits may differ: 2 on onnx (4 threads), 4 on wasm.',
+    'Trained on different backends or processors, whose last digits may differ: 2 on onnx (4 threads), 4 on wasm',
   );
   expect(whereTrained([])).toBeNull();
 });
