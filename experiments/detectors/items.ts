@@ -4,6 +4,7 @@ import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
+import { testsOf } from '../judging/drawn-threads.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
 import type { DetectorsExperiment } from './experiment.ts';
 
@@ -44,5 +45,11 @@ export function splitItems(
     stratifyBy: task.goldLabel,
     ...(testEvents !== null && { holdOutEvents: { test: testEvents } }),
   });
-  return { train: parts.train ?? [], development: parts.development ?? [], test: parts.test.filter(isFairTest) };
+  // A test that is not read may be empty.
+  const isRead = experiment.evaluation.part === 'test';
+  return {
+    train: parts.train ?? [],
+    development: parts.development ?? [],
+    test: isRead ? testsOf(parts.test, { part: 'the test part' }) : parts.test.filter(isFairTest),
+  };
 }

@@ -22,12 +22,30 @@ export function labelledThreads(
   return labelled;
 }
 
-/** Drops threads that were chosen by margin or chose them, because scores must not count them. */
+/**
+ * The threads of a part that test: not those that were chosen by margin or chose them, because scores must not count them.
+ * @param options.part names it in the message
+ * @param options.remedy ends the message
+ * @throws InputError if none does
+ */
+export function testsOf<Of extends Pick<Thread, 'chosen'>>(
+  threads: readonly Of[],
+  { part, remedy = '' }: { part: string; remedy?: string },
+): Of[] {
+  const fair = threads.filter(isFairTest);
+  if (fair.length === 0)
+    throw new InputError(
+      `${part} has no label that was drawn at random, and those chosen by margin, or that chose them, test nothing; label more (\`earshot label --strategy random\`)${remedy}`,
+    );
+  return fair;
+}
+
+/** The labelled threads that test, with a note on the others. @throws as `testsOf` */
 export function fairTests<Of extends Pick<Thread, 'chosen'>>(
   labelled: readonly Of[],
   { onNote }: Pick<WorkContext, 'onNote'>,
 ): Of[] {
-  const fair = labelled.filter(isFairTest);
+  const fair = labelled.length === 0 ? [] : testsOf(labelled, { part: 'the data' });
   if (fair.length < labelled.length)
     onNote(
       `${labelled.length - fair.length} of ${labelled.length} labelled threads were chosen by margin, or chose them, and are harder than others; only the other ${fair.length} test`,

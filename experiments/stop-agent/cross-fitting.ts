@@ -7,6 +7,7 @@ import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { within } from '../../src/work-context.ts';
+import { testsOf } from '../judging/drawn-threads.ts';
 import { type CrossFitting, type Experiment, noLabels, taskOf } from './experiment.ts';
 import { judgeForTraining, type SeededExperiment } from './judge-for-training.ts';
 import { loadWhole, type Parts } from './parts.ts';
@@ -81,11 +82,8 @@ export async function loadCrossFitted(
 ): Promise<CrossFittedThreads> {
   const whole = await loadWhole(data, crossFittedFacts(data.threads, of));
   const folds = foldsOf(whole.labelled, of);
-  const empty = folds.findIndex(({ test }) => !test.some(isFairTest));
-  if (empty >= 0)
-    throw new InputError(
-      `fold ${empty + 1} of ${folds.length} has no label that was drawn at random, and those chosen by margin, or that chose them, test nothing; label more (\`earshot label --strategy random\`), or use fewer folds (crossFitting.folds)`,
-    );
+  for (const [index, { test }] of folds.entries())
+    testsOf(test, { part: foldName(index, folds.length), remedy: ', or use fewer folds (crossFitting.folds)' });
   return { ...whole, folds };
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
+import { testsOf } from '../judging/drawn-threads.ts';
 import { type PartItem, readParts } from '../run/parts-file.ts';
 import { type Experiment, noLabels, taskOf } from './experiment.ts';
 
@@ -121,6 +122,7 @@ export function splitParts<Of extends ThreadFacts>(
     stratifyBy: (thread) => (stratify ? task.goldLabel(thread) : null),
     parts: Object.fromEntries(Object.entries(sizes).filter(([, size]) => size !== 0)),
   });
+  const isTestRead = experiment.evaluation.part === 'test';
   return {
     detector:
       typeof detector === 'number'
@@ -128,7 +130,8 @@ export function splitParts<Of extends ThreadFacts>(
         : threads.filter((thread) => ofDetector(thread) && isLabelled(thread)),
     demonstrations: split.demonstrations,
     environment: [...(split.environment ?? []), ...unlabelled],
-    test: split.test.filter(isFairTest),
+    // A test that is not read may be empty.
+    test: isTestRead ? testsOf(split.test, { part: 'the test part' }) : split.test.filter(isFairTest),
     development: split.development ?? [],
     calibration: [...calibrated, ...(split.calibration ?? [])],
   };

@@ -104,6 +104,22 @@ describe('labels that were chosen by margin', () => {
     expect(JSON.parse(out)[0].trials[0].at[0].items).toBe(15);
   });
 
+  it('cannot be all labels of a test', async () => {
+    const all = threads.map((thread) => `${JSON.stringify({ ...thread, chosen: 'margin' })}\n`).join('');
+    const cwd = temporaryFolder({ 'threads.jsonl': all });
+    const data = { threads: 'threads.jsonl' };
+    const split = { ...tiny.split, detector: 10, demonstrations: 6, environment: 6 };
+    writeExperiment(join(cwd, 'agent.yaml'), { name: 'agent', data, split });
+    const detector = { name: 'local', ...small };
+    const panel = { kind: 'detectors', name: 'panel', data, detector, split: { train: 20 } };
+    writeFiles(cwd, { 'panel.yaml': JSON.stringify(panel) });
+    for (const file of ['agent.yaml', 'panel.yaml']) {
+      const { code, errors } = await earshot(['train', file], { cwd });
+      expect({ file, code }).toEqual({ file, code: 1 });
+      expect(errors).toContain('the test part has no label that was drawn at random');
+    }
+  });
+
   it('cannot be all labels of a fold', async () => {
     const experiment = resolveExperiment({ ...tiny, split: undefined, crossFitting: { folds: 3 } }, 'x');
     const all = threads.map((thread): Thread => ({ ...thread, chosen: 'margin' }));
