@@ -10,10 +10,10 @@ export function markdownText(text: string): string {
     .replace(/\](?=\()/g, '\\]');
 }
 
-/** Escapes HTML in Markdown, except in code, which is shown as it is. */
+/** Escapes HTML in Markdown, and names such as `__proto__`, which would be bold; except in code, which is shown as it is. */
 export function withoutHtml(markdown: string): string {
   const parts = markdown.split(/((?<!`)`(?!`)[^`]*(?<!`)`(?!`))/);
-  return parts.map((part, index) => (index % 2 === 1 ? part : htmlShown(part))).join('');
+  return parts.map((part, index) => (index % 2 === 1 ? part : htmlShown(part).replaceAll('__', '\\_\\_'))).join('');
 }
 
 function htmlShown(text: string): string {

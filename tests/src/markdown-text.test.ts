@@ -24,4 +24,5 @@ it('leaves the marks and the code of a paragraph', () => {
   expect(withoutHtml('**best** of `earshot report <run>`, not <b>')).toBe(
     '**best** of `earshot report <run>`, not &lt;b>',
   );
+  expect(withoutHtml('always __proto__, in `__init__.py`')).toBe('always \\_\\_proto\\_\\_, in `__init__.py`');
 });
