@@ -6,6 +6,7 @@ import { chatVeracityOptionsSchema } from '../../experts/task-models/chat/veraci
 import { localStanceOptionsSchema } from '../../experts/task-models/local/stance.ts';
 import { localVeracityOptionsSchema } from '../../experts/task-models/local/veracity.ts';
 import { plantedStanceOptionsSchema } from '../../src/data/synthetic/planted-stances.ts';
+import { recordOf } from '../../src/record-of.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { selectorSchema } from '../../trainers/selector/config.ts';
 import { experimentResolver } from '../config/config-problems.ts';
@@ -42,9 +43,8 @@ export const selectorExperimentSchema = z
           .nullable()
           .default(null)
           .describe('threads with veracity labels, of which the selector sees a share; null for planted threads'),
-        tests: z
-          .record(z.string(), threadFile)
-          .default({})
+        tests: recordOf(threadFile)
+          .prefault({})
           .describe('threads to test on, by the name that tables use; they are taken out of the training threads'),
         protocol: z
           .enum(['events', 'ids'])

@@ -81,6 +81,12 @@ describe('disjointParts', () => {
   });
 });
 
+it('tests files by any name', () => {
+  const tests = JSON.parse('{ "__proto__": "a.jsonl", "b": "b.jsonl" }');
+  const experiment = { kind: 'selector', name: 'x', data: { train: 'c.jsonl', tests } };
+  expect(Object.entries(resolveSelectorExperiment(experiment, 'x.yaml').data.tests)).toEqual(Object.entries(tests));
+});
+
 describe('eventFolds', () => {
   const train = [thread('a', 'fire'), thread('b', 'New York'), thread('c', 'flood')];
   const tests = [{ name: 'other', threads: [thread('d', 'fire'), thread('e', 'storm'), thread('f', 'quake')] }];
