@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withAskingProgress } from '../../../experiments/selector/task-models.ts';
+import { withAskingProgress } from '../../../experiments/selector/selector-resources.ts';
 import type { AskOnce } from '../../../experts/asking/ask-once.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import { Waits } from '../../../experts/llm/waits.ts';
