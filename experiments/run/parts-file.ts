@@ -41,16 +41,16 @@ function partItem(thread: Thread): PartItem {
   return { id: thread.id, identity: threadIdentity(thread), sha256: sha256(thread) };
 }
 
-/** The items whose threads are not among these, or were changed: their ids for a message, the first few of many. */
-export function missingThreads(
+/** The threads of these items, in their order, and the items whose threads are not there or were changed since. */
+export function threadsOfItems(
   items: readonly PartItem[],
   threads: readonly Thread[],
-): { count: number; ids: string } | null {
-  const present = new Set(threads.map((thread) => sha256(thread)));
-  const missing = items.filter((item) => !present.has(item.sha256));
-  if (missing.length === 0) return null;
-  const shown = missing.slice(0, 5).map(({ id }) => id);
-  return { count: missing.length, ids: [...shown, ...(missing.length > 5 ? ['…'] : [])].join(', ') };
+): { present: Thread[]; missing: PartItem[] } {
+  const byHash = new Map(threads.map((thread) => [sha256(thread), thread]));
+  return {
+    present: items.flatMap((item) => byHash.get(item.sha256) ?? []),
+    missing: items.filter((item) => !byHash.has(item.sha256)),
+  };
 }
 
 /**

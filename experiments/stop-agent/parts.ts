@@ -1,5 +1,5 @@
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { sha256, sha256OfList } from '../../src/content-hash.ts';
+import { sha256OfList } from '../../src/content-hash.ts';
 import { mapRecord, splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
@@ -14,7 +14,7 @@ import {
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { testsOf } from '../judging/drawn-threads.ts';
-import { type PartItem, readParts } from '../run/parts-file.ts';
+import { type PartItem, readParts, threadsOfItems } from '../run/parts-file.ts';
 import { type Experiment, noLabels, taskOf } from './experiment.ts';
 
 /** The threads of an experiment. */
@@ -170,13 +170,12 @@ export function identitiesOf(run: RunDirectory): Record<'trained' | 'tested', Re
   };
 }
 
-/** The threads of these items, in their order, without those that the source lacks or that were changed since. */
-export async function threadsOfItems(items: readonly PartItem[], source: ThreadSource): Promise<Thread[]> {
+/** The threads of these items from a source, read whole. */
+export async function loadItems(items: readonly PartItem[], source: ThreadSource) {
   const ids = new Set(items.map(({ id }) => id));
   const threads = await loadIndexed(
     source,
     source.threads.filter(({ id }) => ids.has(id)),
   );
-  const byHash = new Map(threads.map((thread) => [sha256(thread), thread]));
-  return items.flatMap((item) => byHash.get(item.sha256) ?? []);
+  return threadsOfItems(items, threads);
 }

@@ -1,7 +1,6 @@
 import { queriesUntil } from '../../checkpoints/policy/replay.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { type Detector, detectorIdentity } from '../../experts/detector.ts';
-import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { lengthsUntil } from '../../experts/prefix-schedule.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
@@ -16,15 +15,12 @@ import { annotationsHash, judgeForTraining, type SeededExperiment } from './judg
 import { loadParts, type Parts } from './parts.ts';
 import { agentQueries, scheduleOf } from './policy-settings.ts';
 import type { TrialResult } from './result.ts';
-import { type StateMaterials, stateIdentityOf, statesOf } from './states.ts';
+import { type StateMaterials, statesOf } from './states.ts';
 
 export interface PreparedTrial extends TrialMaterial {
-  readonly student: Student | null;
   readonly problem: StopProblem;
   /** Materials to make states of other threads as those of the training were made. */
   readonly materials: StateMaterials;
-  /** Identifies what the states are made from. */
-  readonly stateIdentity: string;
   readonly hashes: Readonly<Record<string, string>>;
 }
 
@@ -97,7 +93,6 @@ export async function prepareTrial(
   return {
     parts,
     detector,
-    student,
     sequences,
     problem: await buildStopProblem({
       demonstrations: parts.demonstrations,
@@ -112,7 +107,6 @@ export async function prepareTrial(
       seed,
     }),
     materials,
-    stateIdentity: stateIdentityOf(materials),
     hashes: {
       data: data.hash,
       embeddings: cache.embeddings.identityHash,

@@ -11,7 +11,6 @@ import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { present } from '../../src/present.ts';
-import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
@@ -22,7 +21,7 @@ import { chooseThreshold } from './choose-threshold.ts';
 import { claimsOf, trainingRegion } from './claim-region.ts';
 import { writeDecided } from './decided-files.ts';
 import { agentName, cloningFile, cloningName, type SystemDecisions } from './decisions.ts';
-import { type Experiment, taskOf } from './experiment.ts';
+import { taskOf } from './experiment.ts';
 import { annotationsHash, recallByFile } from './judge-for-training.ts';
 import { thresholdOf } from './operating-point.ts';
 import { loadParts, notedParts } from './parts.ts';
@@ -37,7 +36,7 @@ import {
   type TrialSettings,
 } from './prepare.ts';
 import { resultOfRun, type StoredResult } from './result.ts';
-import { decideByPolicies, learntPolicy } from './states.ts';
+import { decideByPolicies, learntPolicy, stateIdentityOf } from './states.ts';
 import { streamOptimum } from './stream-optimum.ts';
 
 /**
@@ -57,7 +56,7 @@ export async function runTrial(settings: TrialSettings): Promise<boolean> {
   try {
     const isTrained = await trainInDirectory(trainer, {
       run,
-      identity: prepared.stateIdentity,
+      identity: stateIdentityOf(prepared.materials),
       checkpointEvery: experiment.checkpointEvery,
       context,
     });
@@ -110,23 +109,20 @@ async function judgingHashes(trial: TrialSettings): Promise<Record<string, strin
 }
 
 /** Tries what was trained on every part that is decided. What each decided, and what rules need, goes to the run. */
-async function test(
-  { prepared, experiment, seed, run, heldOutScores, context }: BegunTrial,
-  policy: StopPolicy,
-  region: ClaimRegion,
-): Promise<StoredResult> {
+async function test(trial: BegunTrial, policy: StopPolicy, region: ClaimRegion): Promise<StoredResult> {
+  const { prepared, experiment, seed, run } = trial;
   const { parts, problem } = prepared;
   // A settled agent copies nobody, so a copy of the demonstrations says nothing about it.
   const hasClone =
     experiment.agent.algorithm !== 'settled' && problem.demonstrations.some(({ expert }) => expert !== 'misleading');
-  const cloned = hasClone ? await clonedPolicy(problem, { experiment, seed, context }) : null;
+  const cloned = hasClone ? await clonedPolicy(problem, trial) : null;
   if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
-  await chooseThreshold(policy, { prepared, experiment, run, heldOutScores });
+  await chooseThreshold(policy, trial);
   const learnt = { [agentName]: policy, ...(cloned !== null && { [cloningName]: cloned }) };
   let systems: readonly SystemDecisions[] = [];
   // What is shipped learned from all labels, and has none to be tested on.
   for (const part of decidedParts(parts, experiment).filter((part) => parts[part].length > 0)) {
-    const decided = await decideAll(learnt, parts[part], { prepared, experiment, run });
+    const decided = await decideAll(learnt, parts[part], trial);
     systems = decided.systems;
     const stops = systems.flatMap(({ decisions }) => decisions);
     writeDecided(run.path, { ...decided, stops, labels: taskOf(experiment).labels, part });
@@ -162,7 +158,7 @@ function unlikeTraining(decided: readonly Thread[], region: ClaimRegion): number
 async function decideAll(
   learnt: Readonly<Record<string, StopPolicy>>,
   threads: readonly Thread[],
-  { prepared, experiment, run }: Pick<BegunTrial, 'prepared' | 'experiment' | 'run'>,
+  { prepared, experiment, run }: BegunTrial,
 ) {
   const { sequences, materials } = prepared;
   const policies: Record<string, PolicyDefinition> = {};
@@ -176,10 +172,7 @@ async function decideAll(
 }
 
 /** The cloning baseline: a copy of the same demonstrations, on the same states. */
-async function clonedPolicy(
-  problem: StopProblem,
-  { experiment, seed, context }: { experiment: Experiment; seed: number; context: WorkContext },
-): Promise<StopPolicy> {
+async function clonedPolicy(problem: StopProblem, { experiment, seed, context }: BegunTrial): Promise<StopPolicy> {
   const config = {
     ...experiment.agent,
     algorithm: 'behavior-cloning' as const,

@@ -128,17 +128,12 @@ export type Method = SweepFile['method'];
 /** A sweep as its folder keeps it. */
 export const loadedSweepSchema = z.object({
   sweep: sweepSchema,
+  /** The experiment as it is written, with its variant, the settings of the sweep and the overrides on top. */
   experiment: z.record(z.string(), z.unknown()),
+  /** Names the experiment in messages. */
   source: z.string(),
 });
-
-export interface LoadedSweep {
-  readonly sweep: SweepFile;
-  /** The experiment as it is written, with its variant, the settings of the sweep and the overrides on top. */
-  readonly experiment: PlainObject;
-  /** Names the experiment in messages. */
-  readonly source: string;
-}
+export type LoadedSweep = Readonly<z.output<typeof loadedSweepSchema>>;
 
 /**
  * Reads a sweep file and the experiment that it names.

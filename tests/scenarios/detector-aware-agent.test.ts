@@ -8,7 +8,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readParts } from '../../experiments/run/parts-file.ts';
 import { readStops } from '../../experiments/stop-agent/decided-files.ts';
 import { experimentSchema } from '../../experiments/stop-agent/experiment.ts';
-import { openData, threadsOfItems } from '../../experiments/stop-agent/parts.ts';
+import { loadItems, openData } from '../../experiments/stop-agent/parts.ts';
 import { openPolicy } from '../../experiments/stop-agent/policy/policy-folder.ts';
 import { resultOfRun } from '../../experiments/stop-agent/result.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
@@ -70,7 +70,7 @@ describe.each(variants)('a detector-aware agent (%s)', (variant) => {
           own.system === 'stop agent' ? [[own.threadId, own] as const] : [],
         ),
       );
-      const threads = await threadsOfItems(readParts(run).test, await openData(experiment, () => {}));
+      const { present: threads } = await loadItems(readParts(run).test, await openData(experiment, () => {}));
       expect(threads).toHaveLength(16);
       let asked: number[] = [];
       const judge = {

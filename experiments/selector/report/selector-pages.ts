@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import { sha256 } from '../../../src/content-hash.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { present } from '../../../src/present.ts';
 import { readable, type VariantResults } from '../../report/kind-report.ts';
@@ -8,7 +7,7 @@ import type { ListedItem } from '../../report/page/page-data.ts';
 import type { Block, ReportSection } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import type { Table } from '../../report/table.ts';
-import { missingThreads, readParts } from '../../run/parts-file.ts';
+import { readParts, threadsOfItems } from '../../run/parts-file.ts';
 import { loadSelectorData } from '../data.ts';
 import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
 import { selectorExperimentSchema } from '../experiment.ts';
@@ -121,12 +120,12 @@ async function trainingThreads(run: RunDirectory): Promise<{ threads: readonly T
   // Known by their hashes, so the files of the tests are not needed.
   const onlyTrain = { ...data, tests: {}, heldOutEvents: [], stancePretraining: null };
   const { train } = await loadSelectorData({ ...experiment, data: onlyTrain });
-  const hashes = new Set(noted.map(({ sha256: hash }) => hash));
-  const missing = missingThreads(noted, train);
+  const { present: threads, missing } = threadsOfItems(noted, train);
+  if (missing.length === 0) return { threads, missing: null };
+  const ids = [...missing.slice(0, 5).map(({ id }) => id), ...(missing.length > 5 ? ['…'] : [])].join(', ');
+  const source = data.train ?? 'the planted threads';
   return {
-    threads: train.filter((thread) => hashes.has(sha256(thread))),
-    missing:
-      missing &&
-      `${missing.count} training threads of ${run.path} are missing or were changed since (${missing.ids}), in ${data.train ?? 'the planted threads'}`,
+    threads,
+    missing: `${missing.length} training threads of ${run.path} are missing or were changed since (${ids}), in ${source}`,
   };
 }

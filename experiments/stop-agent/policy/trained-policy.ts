@@ -30,7 +30,8 @@ export async function writeTrainedPolicy(
   { agent, result, region }: { agent: StopPolicy; result: StoredResult; region: ClaimRegion },
 ): Promise<void> {
   const { experiment, seed, prepared, run } = trial;
-  const { materials, detector, student, hashes } = prepared;
+  const { materials, detector, hashes } = prepared;
+  const { student } = materials;
   const { policy: place = placeOf(trial, result) } = trial;
   if (place === null) return;
   const network = policyNetwork(agent);

@@ -16,7 +16,7 @@ import { readJudged, readStopProbabilities } from '../decided-files.ts';
 import { agentName, type Decision, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { type Experiment, taskOf } from '../experiment.ts';
 import { recallByFile } from '../judge-for-training.ts';
-import { openData, threadsOfItems } from '../parts.ts';
+import { loadItems, openData } from '../parts.ts';
 import type { TrialResult } from '../result.ts';
 
 /** A decision with the event of its thread. */
@@ -68,14 +68,13 @@ function threadReader(): (run: RunDirectory, experiment: Experiment) => Promise<
     const items = readParts(run)[experiment.evaluation.part] ?? [];
     const { value: all, problem } = await opened.get(key, () => readable(() => openData(experiment, () => {})));
     if (all === null) return { threads: new Map(), problem: `${source} cannot be read: ${problem}` };
-    const read = await threadsOfItems(items, all);
-    const missing = items.length - read.length;
+    const { present, missing } = await loadItems(items, all);
     return {
-      threads: new Map(read.map((thread) => [thread.id, thread])),
+      threads: new Map(present.map((thread) => [thread.id, thread])),
       problem:
-        missing === 0
+        missing.length === 0
           ? null
-          : `${missing} of ${items.length} threads of ${source} are missing or were changed since the run read them`,
+          : `${missing.length} of ${items.length} threads of ${source} are missing or were changed since the run read them`,
     };
   };
 }
