@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -137,8 +137,7 @@ describe('the local detector', () => {
       writeFileSync(path, JSON.stringify({ ...saved, temperature: -1 }));
       await expect(LocalDetector.load({ path })).rejects.toThrow(/was made by another version of Earshot.*temperature/);
       await expect(LocalDetector.load({ path: join(directory, 'absent.json') })).rejects.toThrow(InputError);
-      expect(() => detector.save(join(directory, 'absent', 'x.json'))).toThrow(/cannot write/);
-      expect(existsSync(join(directory, 'absent'))).toBe(false);
+      expect(() => detector.save(join(again, 'x.json'))).toThrow(InputError);
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
