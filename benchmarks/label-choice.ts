@@ -3,11 +3,11 @@
  * labelled, and what labels so chosen say of it. A line of JSON for each finished run is added to a file, so the same command goes on
  * where it was cut off. Usage:
  *
- *   node --import tsx benchmarks/label-choice.ts --data folder-of-the-sets --lines lines.jsonl --seeds 15,16
+ *   node --import tsx benchmarks/label-choice.ts --data folder-of-the-sets --lines lines.jsonl --seeds 21,22
  *   node --import tsx benchmarks/label-choice.ts --lines lines.jsonl        prints the tables
  *
  * Threads have their first 30 posts. 600 of them are tested on, or two fifths of a small set; the others are the pool. `estimate` is
- * the cross-validated macro-F1 over the labels drawn at random that had no part in the choice, `naive` over all labels.
+ * the cross-validated macro-F1 over the labels drawn at random that had no part in the choice, `naive` over all labels, in ten folds.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
