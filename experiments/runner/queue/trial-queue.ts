@@ -35,6 +35,8 @@ export async function openTrialQueue(
   const redis = await connectQueue(address, { onNote });
   const tellOnce = tellingOnce(onNote);
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
+  // A sweep that is finished already would close it while it asks for the server's version, which ends the process.
+  await queue.waitUntilReady();
 
   async function run(trial: Trial): Promise<TrialOutcome> {
     const { directory } = trial;
