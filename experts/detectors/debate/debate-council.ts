@@ -55,7 +55,7 @@ export type DebateCouncilOptions = z.infer<typeof debateCouncilOptionsSchema>;
 /** The side that each member votes for; null for an abstention. */
 type Votes = readonly (string | null)[];
 
-/** What each member answered in a round: a verdict, or an abstention. */
+/** The answer of each member in a round: a verdict, or an abstention. */
 type Ballot = readonly (SaidVerdict | MalformedAnswerError)[];
 
 export function createDebateCouncil({ options, task, service }: DetectorSettings<DebateCouncilOptions>): Detector {

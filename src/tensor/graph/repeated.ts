@@ -4,7 +4,7 @@ import { GraphBackend } from './graph-backend.ts';
 
 export type Outputs = Record<string, tf.Tensor2D | null>;
 
-/** What a step makes of a state, and what else it lets out. */
+/** The state after a step, and its other outputs. */
 interface Step<At extends Outputs> {
   readonly state: readonly tf.Tensor2D[];
   readonly outputs: At;
