@@ -45,10 +45,10 @@ export function makeFolders(path: string): void {
 }
 
 /**
- * Writes or replaces a file, with its missing folders, so that a reader, a crash or a power cut sees the old or the new content, never a part. A symbolic
- * link stays: the file that it points to is replaced. Devices and pipes are written to. write-file-atomic 6 issues a
- * single write and ignores a short one: on a disk that fills up, it renames the truncated file over the good one and
- * reports success.
+ * Writes or replaces a file, and makes its missing folders. A reader, a crash or a power cut sees the old or the new
+ * content, never a part. A symbolic link stays: the file that it points to is replaced. Devices and pipes are written
+ * to. write-file-atomic 6 issues a single write and ignores a short one: on a disk that fills up, it renames the
+ * truncated file over the good one and reports success.
  * @throws InputError if the disk refuses; the old content is then still there
  */
 export function writeFileAtomically(path: string, content: string | Uint8Array): void {

@@ -66,8 +66,8 @@ before the next thread is shown, so the same command resumes after Ctrl-C or a c
 
 40 threads are drawn at random. Then six of ten are those whose class the detector is least sure of, and four are drawn at random.
 While the detector hardly agrees with people on labels that it did not learn from, all are drawn at random. It learns again every
-ten labels. detect --train and train learn from all labels, and test on those that were drawn at random; once these are 60, not on
-the first 30, which chose others. One thread in twenty is asked again.
+ten labels. detect --train and train learn from all labels, and test on those that were drawn at random; once these are enough, not
+on the first ones, which chose others. One thread in twenty is asked again.
 
 Examples:
   earshot label threads.jsonl --label outcome --classes resolved,escalated

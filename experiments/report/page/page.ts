@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
+import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import type { Block, Report } from '../report.ts';
 import { tableMarkup } from '../table.ts';
 import { draw, figure } from './chart.ts';
@@ -124,7 +124,6 @@ export function writePage(path: string, page: Page): void {
   const folder = `${path.replace(/\.html?$/i, '')}-pictures`;
   const earlier = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.svg')) : [];
   for (const name of earlier) rmSync(join(folder, name), { recursive: true });
-  if (Object.keys(page.pictures).length > 0) makeFolder(folder);
   for (const [name, svg] of Object.entries(page.pictures)) writeFileAtomically(join(folder, name), svg);
   writeFileAtomically(path, page.html);
 }

@@ -21,6 +21,7 @@ export function endpointCapabilities({ name, model }: Endpoint, onNote: (line: s
   let refusals: Refusals = {};
   /** Refusals that requests without an answer yet suggest. */
   let suspected: Refusals = {};
+  /** Whether it answered a request with a JSON schema in this process. */
   let hasTakenSchema = false;
   const trials = new Map<string, Promise<unknown>>();
 
@@ -77,7 +78,6 @@ export function endpointCapabilities({ name, model }: Endpoint, onNote: (line: s
       onNote(`endpoint ${name} (model ${model}) ${inWords(refused)}; this is remembered for this run`);
   }
 
-  /** Whether it answered a request with a JSON schema in this process. */
   return { allowed, afterTrial, suspect, learn, hasTakenSchema: () => hasTakenSchema };
 }
 
