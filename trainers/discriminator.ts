@@ -136,7 +136,8 @@ function firstPreActivation(
   { w1, wAction, b1 }: Tensors<DiscriminatorName>,
   { states, actions }: PairTensors,
 ): tf.Tensor2D {
-  return tf.add(layer(states, { weights: w1, bias: b1 }, { inputIsData: true }), tf.mul(actions, wAction));
+  const ofStates = layer(states, { weights: w1, bias: b1 }, { inputIsData: true });
+  return tf.add(ofStates, matMul(actions, wAction, { leftIsData: true }));
 }
 
 /** z₁ of mixed inputs is the mixture of their z₁: expert share ε of each expert row with the agent row beside it. */

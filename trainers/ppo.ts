@@ -1,7 +1,14 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { descent, type Stack } from '../src/tensor/descent.ts';
 import { Given } from '../src/tensor/graph/compiled.ts';
-import { type MlpName, rowProducts, sumRows, type Tensors, withGradient } from '../src/tensor/operations.ts';
+import {
+  type MlpName,
+  rowProducts,
+  sumColumns,
+  sumRows,
+  type Tensors,
+  withGradient,
+} from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTable, TakenRows } from '../src/tensor/row-table.ts';
 import type { PpoConfig } from './config.ts';
@@ -126,35 +133,62 @@ export function ppoLoss(
   const logProbability = rowProducts(logProbabilities, batch.oneHotActions);
   const surrogate = clippedSurrogate(tf.sub(logProbability, batch.oldLogProbabilities), batch.advantages, clip);
 
-  const clippedValues = tf.add(batch.oldValues, clampTo(tf.sub(values, batch.oldValues), tf.neg(valueClip), valueClip));
-  const valueError = tf.squaredDifference(values, batch.returns);
-  const valueLoss = tf.mul(0.5, tf.maximum(valueError, tf.squaredDifference(clippedValues, batch.returns)));
-
+  const valueLoss = clippedValueLoss(values, batch, valueClip);
   const ofPolicy = tf.mul(tf.add(surrogate, tf.mul(entropyOf(logProbabilities), c_e)), batch.policyWeights);
   const loss = tf.sub<tf.Tensor2D>(tf.mul(valueLoss, c_v), ofPolicy);
   return tf.mul(sumRows(loss), 1 / values.shape[0]);
 }
 
-/**
- * min(x A, clip(x) A), where x is the ratio of a probability to the old one. Where the clipped term is smaller, x is beyond the range, so
- * its gradient is 0: written out, for automatic gradients take four times as many nodes.
+/*
+ * The parts of the loss have gradients that are written out, for automatic ones take several times as many nodes.
  */
+
+/** min(x A, clip(x) A), where x is the ratio of a probability to the old one. Where the clipped term is smaller, x is beyond the range. */
 export function clippedSurrogate(logRatio: tf.Tensor2D, advantages: tf.Tensor2D, clip: tf.Tensor2D): tf.Tensor2D {
   const ratio = tf.exp(logRatio);
   const free = tf.mul<tf.Tensor2D>(ratio, advantages);
   const clipped = tf.mul<tf.Tensor2D>(clampTo(ratio, tf.sub(1, clip), tf.add(1, clip)), advantages);
   return withGradient([logRatio], {
-    saved: [free, clipped, advantages, ratio],
+    saved: [free, clipped],
     value: () => tf.minimum(free, clipped),
-    gradients: (dy, [free, clipped, advantages, ratio]) => [
-      tf.mul(tf.mul(tf.mul(dy, tf.cast(tf.lessEqual(free, clipped), 'float32')), advantages), ratio),
-    ],
+    gradients: (dy, [free, clipped]) => [tf.mul(where(tf.lessEqual(free, clipped), dy), free)],
   });
 }
 
-/** H of each row, [rows, 1]. */
-function entropyOf(logProbabilities: tf.Tensor2D): tf.Tensor2D {
-  return tf.neg(rowProducts(tf.exp(logProbabilities), logProbabilities));
+/**
+ * ½ max((V−R)², (V_clipped−R)²). Where the clipped error is larger, V is beyond the range; where nothing is clipped, both errors are the
+ * same to the last bit.
+ */
+export function clippedValueLoss(
+  values: tf.Tensor2D,
+  { oldValues, returns }: Pick<PpoMinibatch, 'oldValues' | 'returns'>,
+  clip: tf.Tensor2D,
+): tf.Tensor2D {
+  const change = tf.sub<tf.Tensor2D>(values, oldValues);
+  const beyond = tf.sub<tf.Tensor2D>(change, clampTo(change, tf.neg(clip), clip));
+  const error = tf.sub<tf.Tensor2D>(values, returns);
+  const free = tf.square(error);
+  const clipped = tf.square(tf.sub<tf.Tensor2D>(error, beyond));
+  return withGradient([values], {
+    saved: [free, clipped, error],
+    value: () => tf.mul(0.5, tf.maximum(free, clipped)),
+    gradients: (dy, [free, clipped, error]) => [tf.mul(where(tf.greaterEqual(free, clipped), dy), error)],
+  });
+}
+
+/** H of each row, [rows, 1]. Its gradient lacks a term, −p, which a softmax takes from the gradient of its logits anyway. */
+export function entropyOf(logProbabilities: tf.Tensor2D): tf.Tensor2D {
+  const terms = tf.mul<tf.Tensor2D>(tf.exp(logProbabilities), logProbabilities);
+  return withGradient([logProbabilities], {
+    saved: [terms],
+    value: () => tf.neg(sumColumns(terms)),
+    gradients: (dy, [terms]) => [tf.mul(terms, tf.neg(dy))],
+  });
+}
+
+/** x where a condition holds, else 0. */
+function where(condition: tf.Tensor, x: tf.Tensor2D): tf.Tensor2D {
+  return tf.mul(x, tf.cast(condition, 'float32'));
 }
 
 function clampTo(x: tf.Tensor2D, low: tf.Tensor, high: tf.Tensor): tf.Tensor2D {

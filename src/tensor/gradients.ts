@@ -45,17 +45,9 @@ const ofTwo: Readonly<Record<string, readonly [PassedToBoth, PassedToBoth]>> = {
   Add: [(dy) => dy, (dy) => dy],
   Sub: [(dy) => dy, (dy) => tf.neg(dy)],
   Multiply: [(dy, _, b) => tf.mul(dy, b), (dy, a) => tf.mul(dy, a)],
-  Minimum: [
-    (dy, a, b) => tf.mul(dy, tf.cast(tf.lessEqual(a, b), 'float32')),
-    (dy, a, b) => tf.mul(dy, tf.cast(tf.greater(a, b), 'float32')),
-  ],
-  Maximum: [
-    (dy, a, b) => tf.mul(dy, tf.cast(tf.greaterEqual(a, b), 'float32')),
-    (dy, a, b) => tf.mul(dy, tf.cast(tf.less(a, b), 'float32')),
-  ],
   SquaredDifference: [
-    (dy, a, b) => tf.mul(dy, tf.mul(tf.sub(a, b), 2)),
-    (dy, a, b) => tf.mul(dy, tf.mul(tf.sub(b, a), 2)),
+    (dy, a, b) => tf.mul(tf.mul(dy, 2), tf.sub(a, b)),
+    (dy, a, b) => tf.mul(tf.mul(dy, 2), tf.sub(b, a)),
   ],
 };
 

@@ -2,11 +2,12 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parametersOf } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import { gradientsOf } from '../../src/tensor/gradients.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { RowTable } from '../../src/tensor/row-table.ts';
 import { ppoSchema } from '../../trainers/config.ts';
 import { createPolicyValue, disposePolicyValue, policyValueForward } from '../../trainers/policy-value.ts';
-import { clippedSurrogate, ppoLoss, ppoUpdate } from '../../trainers/ppo.ts';
+import { clippedSurrogate, clippedValueLoss, ppoLoss, ppoUpdate } from '../../trainers/ppo.ts';
 import { networkArrays } from '../../trainers/stop-agent/network-state.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
@@ -72,6 +73,19 @@ describe('EARD’s Eq. 6', () => {
     );
     expect(valueLoss({ oldValues: [9, 9, 9], valueClip: 0.1 })).toBeCloseTo(expected, 4);
   });
+});
+
+it('has the gradient of the squared error for every value that is in the range, however it rounds', () => {
+  const random = Random.seeded({ seed: 3, purpose: 'ppo' });
+  const rows = 1000;
+  const draw = (scale: number) => column(...Array.from({ length: rows }, () => scale * random.normal()));
+  const [oldValues, returns] = [draw(1), draw(1)];
+  const values = tf.add<tf.Tensor2D>(oldValues, tf.clipByValue(draw(0.05), -0.09, 0.09));
+  const { gradients } = gradientsOf({ values }, ({ values }) => ({
+    loss: clippedValueLoss(values, { oldValues, returns }, column(0.1)),
+    outputs: {},
+  }));
+  expect(gradients.values.dataSync()).toEqual(tf.sub(values, returns).dataSync());
 });
 
 it('keeps policy and value apart: every weight on the blocks moves, and those off them stay zero', async () => {

@@ -53,7 +53,7 @@ export interface Scan {
 }
 
 export type Arithmetic = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Min' | 'Max';
-export type Comparison = 'Less' | 'LessOrEqual' | 'Greater' | 'GreaterOrEqual';
+export type Comparison = 'LessOrEqual' | 'GreaterOrEqual';
 export type Elementwise = 'Exp' | 'Neg' | 'Sigmoid' | 'Softplus' | 'Sqrt' | 'Tanh';
 
 /** A value in a graph; its name is unique. */

@@ -80,9 +80,7 @@ const arithmetic: Readonly<Record<string, Arithmetic>> = {
 };
 
 const comparisons: Readonly<Record<string, Comparison>> = {
-  Less: 'Less',
   LessEqual: 'LessOrEqual',
-  Greater: 'Greater',
   GreaterEqual: 'GreaterOrEqual',
 };
 

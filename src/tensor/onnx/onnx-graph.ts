@@ -10,11 +10,18 @@ const onnxTypes: Readonly<Record<Kind, number>> = { float32: float, int32, bool 
 
 export function onnxGraph({ nodes, constants, inputs, outputs }: Graph): Uint8Array {
   const operands: OnnxTensor[] = [];
-  const translated = nodes.flatMap((node) => onnxNodes(node, operands));
+  const merged = new Map<string, OnnxTensor>();
+  const nameOf = new Map<string, string>();
+  for (const { name, shape, kind, array } of constants) {
+    const content = `${kind} ${shape} ${array}`;
+    const first = merged.get(content) ?? { name, shape, data: array };
+    merged.set(content, first);
+    nameOf.set(name, first.name);
+  }
   return onnxFile({
     name: 'step',
-    nodes: translated,
-    constants: [...operands, ...constants.map(({ name, shape, array }) => ({ name, shape, data: array }))],
+    nodes: nodes.flatMap((node) => onnxNodes(node, { operands, nameOf })),
+    constants: [...operands, ...merged.values()],
     inputs: inputs.map(described),
     outputs: outputs.map(described),
   });
@@ -24,7 +31,17 @@ function described({ name, shape, kind }: GraphValue): OnnxValue {
   return { name, type: onnxTypes[kind], shape };
 }
 
-function onnxNodes({ operation, inputs, outputs }: GraphNode, operands: OnnxTensor[]): OnnxNode[] {
+interface Constants {
+  /** Of nodes, which are attributes in our graphs. */
+  readonly operands: OnnxTensor[];
+  /** Equal constants have one name: ONNX Runtime computes once what has the same inputs, but compares them by their names. */
+  readonly nameOf: ReadonlyMap<string, string>;
+}
+
+function onnxNodes(recorded: GraphNode, constants: Constants): OnnxNode[] {
+  const { operation, outputs } = recorded;
+  const { operands, nameOf } = constants;
+  const inputs = recorded.inputs.map((name) => nameOf.get(name) ?? name);
   const operand = (numbers: readonly number[] | number): string => {
     const name = `c${operands.length}`;
     operands.push(
@@ -78,7 +95,7 @@ function onnxNodes({ operation, inputs, outputs }: GraphNode, operands: OnnxTens
       const { nodes, inputs: given, outputs: made } = operation.body;
       const body = {
         name: 'body',
-        nodes: nodes.flatMap((node) => onnxNodes(node, operands)),
+        nodes: nodes.flatMap((node) => onnxNodes(node, constants)),
         constants: [],
         inputs: given.map(described),
         outputs: made.map(described),

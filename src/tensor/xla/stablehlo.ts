@@ -109,9 +109,7 @@ const arithmetic: Readonly<Record<Arithmetic, string>> = {
 };
 
 const comparisons: Readonly<Record<Comparison, string>> = {
-  Less: 'LT',
   LessOrEqual: 'LE',
-  Greater: 'GT',
   GreaterOrEqual: 'GE',
 };
 const comparedAs: Readonly<Record<Kind, string>> = { float32: 'FLOAT', int32: 'SIGNED', bool: 'UNSIGNED' };
@@ -276,9 +274,7 @@ class Program {
     const both = (): [Value, Value] => [this.broadcast(x, inner, isWide), this.broadcast(y, inner, isWide)];
 
     switch (operation.type) {
-      case 'Less':
       case 'LessOrEqual':
-      case 'Greater':
       case 'GreaterOrEqual': {
         const [a, b] = both();
         const how = `${comparisons[operation.type]}, ${a.text}, ${b.text}, ${comparedAs[x.kind]}`;
