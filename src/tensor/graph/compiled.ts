@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Call, Output, Resident, Shaped, Stayed, Staying } from './engine.ts';
-import { type Graph, graphKey, type Kind, kindOfNumbers, type Numbers } from './graph.ts';
+import { type Graph, graphKey, isSameShape, type Kind, kindOfNumbers, type Numbers } from './graph.ts';
 import { GraphBackend, kindOf } from './graph-backend.ts';
 import { Meeting } from './meeting.ts';
 import { isKnown, type Value } from './recorder.ts';
@@ -226,7 +226,7 @@ function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, of: { input
     const isOnce = outputs.indexOf(value) === outputs.lastIndexOf(value);
     if (!backend.hasDeviceMemory || value.kind !== 'float32' || from < 0 || !isOnce) continue;
     const replaced = used.find(({ place }) => place === from)?.value;
-    const isAlike = replaced !== undefined && tf.util.arraysEqual([...replaced.shape], [...value.shape]);
+    const isAlike = replaced !== undefined && isSameShape(replaced.shape, value.shape);
     staying.set(recorder.nameOf(value), isAlike ? recorder.nameOf(replaced) : null);
   }
   return {
@@ -311,14 +311,19 @@ function tensorOf(backend: GraphBackend, value: Value): tf.Tensor {
   return tf.engine().makeTensorFromTensorInfo(backend.tensorOf(value), backend);
 }
 
-/** Whether a tree is like one whose leaves are shapes. It is asked at every call, and so makes nothing. */
+/** Whether a tree is like one whose leaves are shapes. Plain loops, for it is asked at every call. */
 function isLike(tree: unknown, other: unknown): boolean {
-  if (tree === null || other === null || typeof tree !== 'object' || typeof other !== 'object') return tree === other;
+  if (!isTree(tree) || !isTree(other)) return tree === other;
   if (tree instanceof tf.Tensor || tree instanceof Given)
-    return Reflect.get(other, 'dtype') === tree.dtype && isLike(tree.shape, Reflect.get(other, 'shape'));
+    return other.dtype === tree.dtype && Array.isArray(other.shape) && isSameShape(tree.shape, other.shape);
   const names = Object.keys(tree);
   if (names.length !== Object.keys(other).length) return false;
-  return names.every((name) => isLike(Reflect.get(tree, name), Reflect.get(other, name)));
+  for (const name of names) if (!isLike(tree[name], other[name])) return false;
+  return true;
+}
+
+function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** The leaves of a tree. */

@@ -17,6 +17,12 @@ export function kindOfNumbers(array: Numbers): Kind {
   return array instanceof Int32Array ? 'int32' : 'bool';
 }
 
+export function isSameShape(one: readonly number[], other: readonly number[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let axis = 0; axis < one.length; axis++) if (one[axis] !== other[axis]) return false;
+  return true;
+}
+
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, length) => product * length, 1);
 }

@@ -5,6 +5,7 @@ import {
   type Graph,
   type GraphNode,
   type GraphValue,
+  isSameShape,
   type Kind,
   type Numbers,
   named,
@@ -95,10 +96,6 @@ function hexOf({ buffer, byteOffset, byteLength }: Numbers, isBigEndian = false)
   return (isBigEndian ? Buffer.from(bytes).reverse() : bytes).toString('hex').toUpperCase();
 }
 
-function same(one: readonly number[], other: readonly number[]): boolean {
-  return one.length === other.length && one.every((length, axis) => length === other[axis]);
-}
-
 const arithmetic: Readonly<Record<Arithmetic, string>> = {
   Add: 'add',
   Sub: 'subtract',
@@ -176,13 +173,13 @@ class Program {
   }
 
   private reshaped(x: Value, shape: readonly number[]): Value {
-    return same(x.shape, shape) ? x : this.line(`reshape ${x.text}`, { ...x, shape }, [x]);
+    return isSameShape(x.shape, shape) ? x : this.line(`reshape ${x.text}`, { ...x, shape }, [x]);
   }
 
   /** To a shape without the leading axis, which stays in front; the other axes align at the end. */
   private broadcast(x: Value, inner: readonly number[], isWide: boolean): Value {
     const shape = isWide ? [this.lanes, ...inner] : inner;
-    if (same(x.shape, shape)) return { ...x, isWide };
+    if (isSameShape(x.shape, shape)) return { ...x, isWide };
     const ahead = shape.length - x.shape.length;
     const axes = x.shape.map((_, axis) => (axis === 0 && x.isWide ? 0 : axis + ahead));
     return this.line(`broadcast_in_dim ${x.text}, dims = [${axes}]`, { shape, kind: x.kind, isWide }, [x]);
