@@ -4,7 +4,10 @@
  *
  *   python3 -m venv venv && venv/bin/pip install jax==0.10.2
  *   taskset -c 1 node --import tsx benchmarks/beside-jax.ts --python venv/bin/python [--mode alg] [--dimensions 256,1024]
- *     [--rounds 3] [--timed 20] [--backend onnx|xla]
+ *     [--rounds 3] [--warmup 300] [--timed 100] [--backend onnx|xla]
+ *
+ * Iterations that warm up are not timed, as JAX's compilation is not: each graph is traced twice before it is only run, and V8 compiles
+ * functions that are called a few times in an iteration until about the 250th. `--warmup 0 --timed 300` times a whole training.
  *
  * `--script` names another program, which is called with numbers per state, runs (1), mode and iterations and prints "<ms> per run".
  */
@@ -28,14 +31,13 @@ const { values: args } = parseArgs({
     mode: { type: 'string', default: 'alg' },
     dimensions: { type: 'string', default: '256,1024' },
     rounds: { type: 'string', default: '3' },
-    timed: { type: 'string', default: '20' },
+    warmup: { type: 'string', default: '300' },
+    timed: { type: 'string', default: '100' },
     backend: { type: 'string', default: 'onnx' },
     /** Of the process that times one shape of ours. */
     only: { type: 'string' },
   },
 });
-/** Not timed: each graph is traced twice before it is only run, and V8 compiles what is called often. */
-const warmup = 60;
 
 if (args.only !== undefined) await timeOurs(args.only);
 else compare();
@@ -45,8 +47,9 @@ function compare(): void {
   for (const dimensions of args.dimensions.split(',')) {
     const rounds = Array.from({ length: Number(args.rounds) }, () => {
       const theirs = runMs(args.python, [args.script, dimensions, '1', args.mode, args.timed]);
-      const script = [import.meta.filename, '--only', dimensions, '--timed', args.timed, '--backend', args.backend];
-      return { theirs, ours: runMs(process.execPath, [...process.execArgv, ...script]) };
+      const { warmup, timed, backend } = args;
+      const words = ['--only', dimensions, '--warmup', warmup, '--timed', timed, '--backend', backend];
+      return { theirs, ours: runMs(process.execPath, [...process.execArgv, import.meta.filename, ...words]) };
     });
     const column = (of: (round: { theirs: number; ours: number }) => number, digits: number) =>
       rounds.map((round) => of(round).toFixed(digits)).join(', ');
@@ -75,7 +78,7 @@ async function timeOurs(dimensions: string): Promise<void> {
   await selectBackend(z.enum(['onnx', 'xla']).parse(args.backend));
   const config = stopAgentSchema.parse({ iterations: 1000, imitation: { discriminator: { warmupIterations: 0 } } });
   const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(Number(dimensions)) });
-  for (let iteration = 0; iteration < warmup; iteration++) await trainer.iterate(workContext());
+  for (let iteration = 0; iteration < Number(args.warmup); iteration++) await trainer.iterate(workContext());
   const before = process.cpuUsage();
   for (let iteration = 0; iteration < Number(args.timed); iteration++) await trainer.iterate(workContext());
   const { user, system } = process.cpuUsage(before);

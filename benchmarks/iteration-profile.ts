@@ -58,7 +58,7 @@ try {
 console.log(`\nAn iteration without the profile takes ${iterationMs.toFixed(1)} ms of processor time.`);
 
 function run(more: NodeJS.ProcessEnv): number {
-  const words = [timing, '--only', args.dimensions, '--timed', args.timed];
+  const words = [timing, '--only', args.dimensions, '--warmup', '60', '--timed', args.timed];
   const env = { ...process.env, ...more };
   return Number.parseFloat(execFileSync(process.execPath, [...process.execArgv, ...words], { encoding: 'utf8', env }));
 }

@@ -177,7 +177,7 @@ export function clippedValueLoss(
 }
 
 /** H of each row, [rows, 1]. Its gradient lacks a term, −p, which a softmax takes from the gradient of its logits anyway. */
-export function entropyOf(logProbabilities: tf.Tensor2D): tf.Tensor2D {
+function entropyOf(logProbabilities: tf.Tensor2D): tf.Tensor2D {
   const terms = tf.mul<tf.Tensor2D>(tf.exp(logProbabilities), logProbabilities);
   return withGradient([logProbabilities], {
     saved: [terms],
