@@ -231,7 +231,10 @@ export class GraphBackend extends tf.KernelBackend {
 
   /** The session of a graph; kept until others are used more. */
   session(graph: Graph, options: { key?: string; staying?: Staying; engine?: Engine | undefined } = {}): Session {
-    const { key = graphKey(graph), staying, engine = this.engine } = options;
+    const { staying, engine = this.engine } = options;
+    const { key: plain = graphKey(graph) } = options;
+    // A graph may be that of a step and what runs beside it, on two runtimes.
+    const key = engine === this.engine ? plain : `eager,${plain}`;
     const session = this.sessions.get(key) ?? engine.session(graph, staying);
     this.sessions.delete(key);
     this.sessions.set(key, session);

@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../../../src/tensor/backend.ts';
 import { compiled } from '../../../../src/tensor/graph/compiled.ts';
+import { type Engine, newTraffic } from '../../../../src/tensor/graph/engine.ts';
 import { GraphBackend } from '../../../../src/tensor/graph/graph-backend.ts';
 
 describe('a compiled function', () => {
@@ -210,4 +211,21 @@ it('is the function in a tidy on other backends', async () => {
   }
   x.dispose();
   expect(tf.memory().numTensors).toBe(before);
+});
+
+it('has a session on each runtime for a graph that both run', () => {
+  const engine = (): Engine => ({
+    session: () => ({ run: () => [], dispose: () => {} }),
+    memory: null,
+    traffic: newTraffic(),
+    gathers: true,
+    scans: false,
+  });
+  const eager = engine();
+  const backend = new GraphBackend({ ...engine(), eager });
+  const graph = { nodes: [], constants: [], inputs: [], outputs: [] };
+  const step = backend.session(graph);
+  expect(backend.session(graph, { engine: eager })).not.toBe(step);
+  expect(backend.session(graph)).toBe(step);
+  expect(backend.sessionCount).toBe(2);
 });
