@@ -252,7 +252,8 @@ class XlaSession implements Session {
   private execute(calls: readonly Call[], layout: Layout): Stayed[] {
     const { client, traffic } = this.shared;
     traffic.runs++;
-    const ours: Handle[] = [];
+    /** Buffers that no stack has. */
+    const ours = new Set<Handle>();
     try {
       const sharedTables = new Set(this.tables.filter((name) => isShared(calls, name)));
       const executable = this.executable(layout, sharedTables);
@@ -262,14 +263,16 @@ class XlaSession implements Session {
         const values = calls.map((call) => named(call.inputs, input.name));
         const stack = sharedTables.has(input.name) ? stackOf(values[0]) : this.stacked(values, { input, layout });
         const handle = stack?.handle ?? this.uploaded(values, { input, layout });
-        if (stack === null) ours.push(handle);
+        if (stack === null) ours.add(handle);
         const isSpent =
           stack === null || (stack.users === calls.length && calls.every((call) => call.spent?.has(input.name)));
         if (replaced.has(input.name) && !isSpent) retained.push(place);
         return handle;
       });
       const made = client.execute(executable, inputs, { retained });
-      return this.read(made, { calls, layout });
+      for (const handle of made) ours.add(handle);
+      this.read(made, { calls, layout });
+      return this.stayed(made, { calls, layout, ours });
     } finally {
       for (const handle of ours) client.free(handle);
     }
@@ -309,21 +312,13 @@ class XlaSession implements Session {
     return client.upload(all, { shape: lanes === 0 ? shape : [lanes, ...shape], kind });
   }
 
-  private read(made: readonly Handle[], { calls, layout }: { calls: readonly Call[]; layout: Layout }): Stayed[] {
+  private read(made: readonly Handle[], { calls, layout }: { calls: readonly Call[]; layout: Layout }): void {
     const { client, traffic } = this.shared;
     const { single, packed } = this.results;
-    const stayed = calls.map(() => new Map<string, DeviceTensor>());
-    const rows = Math.max(layout.lanes, 1);
-    for (const [place, output] of single.entries()) {
-      if (!this.staying.has(output.name)) continue;
-      const stack = new Stack(client, { handle: made[place], lanes: layout.lanes });
-      for (const [index, names] of stayed.entries()) names.set(output.name, new LaneTensor(stack, layout.of[index]));
-    }
     const fetch = (handle: Handle, outputs: readonly GraphValue[]) => {
       const width = outputs.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
-      const all = new numbersOfKind[outputs[0].kind](rows * width);
+      const all = new numbersOfKind[outputs[0].kind](Math.max(layout.lanes, 1) * width);
       client.download(handle, all);
-      client.free(handle);
       traffic.bytesOut += all.byteLength;
       for (const [index, call] of calls.entries()) {
         let start = layout.of[index] * width;
@@ -337,6 +332,20 @@ class XlaSession implements Session {
     };
     if (packed.length > 0) fetch(made[single.length], packed);
     for (const [place, output] of single.entries()) if (!this.staying.has(output.name)) fetch(made[place], [output]);
+  }
+
+  /** Stacks of what stays, which are ours no more. */
+  private stayed(
+    made: readonly Handle[],
+    { calls, layout, ours }: { calls: readonly Call[]; layout: Layout; ours: Set<Handle> },
+  ): Stayed[] {
+    const stayed = calls.map(() => new Map<string, DeviceTensor>());
+    for (const [place, output] of this.results.single.entries()) {
+      if (!this.staying.has(output.name)) continue;
+      const stack = new Stack(this.shared.client, { handle: made[place], lanes: layout.lanes });
+      ours.delete(made[place]);
+      for (const [index, names] of stayed.entries()) names.set(output.name, new LaneTensor(stack, layout.of[index]));
+    }
     return stayed;
   }
 

@@ -44,6 +44,8 @@ const headFields = 2;
 
 export interface DeviceMemoryUse {
   readonly usedBytes: number;
+  /** Most at once since the start; null where the plugin does not say. */
+  readonly peakBytes: number | null;
   /** Null where the plugin does not say. */
   readonly limitBytes: number | null;
 }
@@ -183,17 +185,25 @@ export class Pjrt {
       ...[0, 0, 0, this.device, 0, 0],
       ...[0, 0],
     ]);
-    this.finished(result(11));
+    try {
+      this.finished(result(11));
+    } catch (error) {
+      this.free(result(12));
+      throw error;
+    }
     return result(12);
   }
 
   private finished(event: Handle): void {
     if (event === 0n) return;
-    this.call('Event_Await', [event]);
-    this.call('Event_Destroy', [event]);
+    try {
+      this.call('Event_Await', [event]);
+    } finally {
+      this.call('Event_Destroy', [event]);
+    }
   }
 
-  /** @param options.kept places of inputs that the program may not write over */
+  /** @param options.retained places of inputs that the program may not write over */
   execute(
     { handle, outputs }: Executable,
     inputs: readonly Handle[],
@@ -226,8 +236,9 @@ export class Pjrt {
   memory(): DeviceMemoryUse | null {
     try {
       const result = this.call('Device_MemoryStats', [this.device, ...Array(20).fill(0)]);
-      const hasLimit = Number(result(9) & 0xffn) !== 0;
-      return { usedBytes: Number(result(1)), limitBytes: hasLimit ? Number(result(8)) : null };
+      // A number, and in the byte behind it whether the plugin says it.
+      const optional = (field: number) => ((result(field + 1) & 0xffn) === 0n ? null : Number(result(field)));
+      return { usedBytes: Number(result(1)), peakBytes: optional(2), limitBytes: optional(8) };
     } catch (error) {
       if (error instanceof PjrtError) return null;
       throw error;

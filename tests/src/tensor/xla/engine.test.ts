@@ -30,7 +30,7 @@ const graph: Graph = {
   ],
 };
 
-function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
+function device({ mostLanes = 100, isBroken = false }: { mostLanes?: number; isBroken?: boolean } = {}) {
   const buffers = new Map<bigint, Numbers>();
   const uploads: number[] = [];
   const retained: (readonly number[])[] = [];
@@ -63,7 +63,10 @@ function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
       });
       return [store(Float32Array.from(state, (own, place) => own + rate[place >> 1])), store(Float32Array.from(sums))];
     },
-    download: (buffer, into) => into.set(read(buffer)),
+    download(buffer, into) {
+      if (isBroken) throw new PjrtError('INTERNAL: the device is gone', { code: 13 });
+      into.set(read(buffer));
+    },
     free(buffer) {
       if (!buffers.delete(buffer)) throw new Error(`buffer ${buffer} was freed twice`);
     },
@@ -212,4 +215,13 @@ it('goes on in groups that fit the memory, and says so once', () => {
   expect(there.buffers.size).toBe(0);
   const none = device({ mostLanes: 0 });
   expect(() => runsOn(none, [table]).step([0])).toThrow(/the device has too little memory for one run/);
+});
+
+it('frees what a program made when its results cannot be read', () => {
+  const there = device({ isBroken: true });
+  const { step, end } = runsOn(there, [table, table]);
+  expect(() => step([0, 1])).toThrow(/the device failed during a step \(INTERNAL: the device is gone\)/);
+  expect([...there.buffers.values()]).toEqual([table]);
+  end();
+  expect(there.buffers.size).toBe(0);
 });

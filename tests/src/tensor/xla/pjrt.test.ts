@@ -13,8 +13,10 @@ const names: Readonly<Record<number, string>> = {
   16: 'devices',
   20: 'compile',
   22: 'upload',
+  34: 'memory',
   44: 'outputs',
   55: 'execute',
+  58: 'free',
   70: 'download',
 };
 
@@ -114,4 +116,27 @@ it('says what a plugin says, and whether memory ran out', () => {
   }
   expect(thrown).toBeInstanceOf(PjrtError);
   expect(thrown).toMatchObject({ message: 'RESOURCE_EXHAUSTED: no room', isOutOfMemory: true });
+});
+
+it('frees a buffer whose numbers did not arrive, and the event', () => {
+  const { client, calls } = fake((name, fields) => {
+    if (name === 'upload') fields.set([9n, 10n], 2 + 11);
+    return name === 'eventAwait' ? 66n : 0n;
+  });
+  expect(() => client.upload(Float32Array.of(1), { shape: [1], kind: 'float32' })).toThrow(PjrtError);
+  const after = calls.slice(calls.findIndex(({ name }) => name === 'eventAwait'));
+  expect(after.filter(({ name }) => name !== 'other' && name !== 'message' && name !== 'code')).toEqual([
+    { name: 'eventAwait', fields: [9n] },
+    { name: 'eventDestroy', fields: [9n] },
+    { name: 'free', fields: [10n] },
+  ]);
+});
+
+it('says how much memory is used, and what else the plugin says of it', () => {
+  const { client } = fake((name, fields) => {
+    // Used, the most so far, and the limit, the last two with whether they are said.
+    if (name === 'memory') fields.set([100n, 300n, 0x0101n], 2 + 1);
+    return 0n;
+  });
+  expect(client.memory()).toEqual({ usedBytes: 100, peakBytes: 300, limitBytes: null });
 });
