@@ -40,7 +40,7 @@ const installed = installedPlugin();
 if (installed === null) throw new Error('install a plugin with `earshot backend install xla --device …`');
 const client = await openPlugin(installed);
 const { engine: eager } = await loadEngine();
-const compile = keptPrograms(client, installed);
+const compile = keptPrograms(client, installed, console.log);
 let inPluginMs = 0;
 const threadMs = await threadClock();
 const clockMs = clockCost();
@@ -105,7 +105,7 @@ for (const runs of args.runs.split(',').map(Number)) {
   const each = (now: number, then: number) => Math.round((now - then) / timed);
   const memory = client.memory();
   console.log(
-    `${runs} runs: ${((1000 * timed * runs) / tookMs).toPrecision(3)} iterations per second; per iteration of all: ${each(traffic.runs, before.runs)} programs, ${each(traffic.bytesIn, before.bytesIn)} bytes in, ${each(traffic.bytesOut, before.bytesOut)} bytes out; ${(quantile(Float64Array.from(outsideMs).sort(), 0.5) / runs).toFixed(2)} ms of JavaScript per run${memory === null ? '' : `; ${(memory.usedBytes / 2 ** 20).toFixed(0)} MiB in use`}`,
+    `${runs} runs: ${((1000 * timed * runs) / tookMs).toPrecision(3)} iterations per second; per iteration of all: ${each(traffic.runs, before.runs)} programs, ${each(traffic.bytesIn, before.bytesIn)} bytes in, ${each(traffic.bytesOut, before.bytesOut)} bytes out; ${(quantile(Float64Array.from(outsideMs).sort(), 0.5) / runs).toFixed(2)} ms of JavaScript per run${memory === null ? '' : `; at most ${((memory.peakBytes ?? memory.usedBytes) / 2 ** 20).toFixed(0)} MiB of the device in use so far`}`,
   );
   if (args.programs === undefined) continue;
   mkdirSync(args.programs, { recursive: true });

@@ -4,9 +4,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { dispatcherOf } from '../../experts/llm/sending/guarded-fetch.ts';
-import { makeFolders, writeFileAtomically } from '../../src/atomic-file.ts';
+import { makeFolder, makeFolders, writeFileAtomically } from '../../src/atomic-file.ts';
 import { zippedFiles } from '../../src/data/importers/zip-archive.ts';
 import { diskError, InputError, ProviderError } from '../../src/errors.ts';
+import { PjrtError } from '../../src/tensor/xla/pjrt.ts';
 import {
   type InstalledPlugin,
   installedPluginFile,
@@ -14,6 +15,7 @@ import {
   reportOn,
   xlaFolder,
 } from '../../src/tensor/xla/plugin.ts';
+import { openFailure } from '../../src/tensor/xla/plugin-failure.ts';
 import wheels from './xla-wheels.json' with { type: 'json' };
 
 /*
@@ -66,7 +68,10 @@ export async function installXla(options: {
       : { plugin: await unpacked(source.device, onNote), device: source.device };
   onNote(`trying ${installed.plugin}`);
   const report = await reportOn(installed).catch((error: unknown) => {
-    throw new InputError(error instanceof Error ? error.message : String(error), { cause: error });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new InputError(error instanceof PjrtError ? openFailure(message, installed.plugin) : message, {
+      cause: error,
+    });
   });
   writeFileAtomically(installedPluginFile(), `${JSON.stringify(installed, null, 2)}\n`);
   return report;
@@ -75,7 +80,7 @@ export async function installXla(options: {
 async function unpacked(device: string, onNote: (line: string) => void): Promise<string> {
   const { plugin, wheels } = wheelsFor(device);
   const folder = join(xlaFolder(), device);
-  makeFolders(folder);
+  makeFolder(folder);
   for (const [index, wheel] of wheels.entries()) {
     const name = basename(wheel.path);
     const done = join(folder, `.${wheel.sha256}`);

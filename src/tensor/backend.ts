@@ -118,8 +118,8 @@ async function loadXla({ isAsked }: { isAsked: boolean }): Promise<string> {
   const { platform, platformVersion, deviceKind } = client;
   if (platform === 'cpu' && !isAsked) throw new Error('its plugin is for the processor, on which onnx is faster');
   const { engine: eager } = await loadEngine();
-  const compile = keptPrograms(client, installed);
   const onNote = (line: string) => process.stderr.write(`earshot: ${line}\n`);
+  const compile = keptPrograms(client, installed, onNote);
   await useEngine('xla', xlaEngine({ client, compile, eager, onNote }));
   return `${platform === 'cpu' ? 'the processor' : `GPU ${deviceKind}`} by XLA (${platformVersion})`;
 }

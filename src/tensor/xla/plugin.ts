@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { cpus, homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { writeFileAtomically } from '../../atomic-file.ts';
+import { makeFolder, writeFileAtomically } from '../../atomic-file.ts';
+import { diskError, InputError } from '../../errors.ts';
 import { jsonOrUndefined } from '../../json.ts';
 import { type DeviceMemoryUse, type Executable, Pjrt, PjrtError } from './pjrt.ts';
 import { openFailure } from './plugin-failure.ts';
@@ -54,6 +55,17 @@ export function gpuFlags(set: string, assembler?: string): string {
   return [set, ...more.map(([name, value]) => `--${name}=${value}`)].join(' ').trim();
 }
 
+/** Whether a plugin takes the options of XLA's GPU clients, which others refuse. The folders above its own are named by users. */
+export function isForGpu(plugin: string): boolean {
+  return /cuda|rocm|oneapi|gpu/.test(join(basename(dirname(plugin)), basename(plugin)));
+}
+
+function hasDeviceOfGoogle(): boolean {
+  const folder = '/sys/bus/pci/devices';
+  const vendorOf = (name: string) => readFileSync(join(folder, name, 'vendor'), 'utf8').trim();
+  return existsSync(folder) && readdirSync(folder).some((name) => vendorOf(name) === '0x1ae0');
+}
+
 const opened = new Map<string, Promise<Pjrt>>();
 
 /**
@@ -63,8 +75,10 @@ const opened = new Map<string, Promise<Pjrt>>();
 export function openPlugin({ plugin }: Pick<InstalledPlugin, 'plugin'>): Promise<Pjrt> {
   // The wheels of NVIDIA beside that of the plugin, as pip lays them out, too: their libraries it finds by itself.
   const assembler = ['cu13', 'cuda_nvcc'].map((name) => join(plugin, '../../../nvidia', name)).find(existsSync);
-  const isGpu = /cuda|rocm/.test(plugin);
+  const isGpu = isForGpu(plugin);
   if (isGpu) process.env.XLA_FLAGS = gpuFlags(process.env.XLA_FLAGS ?? '', assembler);
+  // Where no chip is, libtpu asks Google's cloud about one for minutes.
+  if (basename(plugin) === 'libtpu.so' && !hasDeviceOfGoogle()) process.env.TPU_SKIP_MDS_QUERY ??= '1';
   // Otherwise a plugin writes about itself to stderr.
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   const client =
@@ -115,8 +129,20 @@ export async function reportOn({ plugin }: Pick<InstalledPlugin, 'plugin'>): Pro
   return { plugin, device, platform, version, apiVersion, memory: client.memory(), compiledMs };
 }
 
-/** Compiles programs, and keeps them for the next process with this plugin on this kind of device. */
-export function keptPrograms(client: Pjrt, { plugin }: InstalledPlugin): (text: string) => Executable {
+type ProgramClient = Pick<
+  Pjrt,
+  'compile' | 'serialized' | 'load' | 'apiVersion' | 'platform' | 'platformVersion' | 'deviceKind'
+>;
+
+/**
+ * Compiles programs, and keeps them for the next process with this plugin on this kind of device.
+ * @param onNote is told, once, where they cannot be kept
+ */
+export function keptPrograms(
+  client: ProgramClient,
+  { plugin }: Pick<InstalledPlugin, 'plugin'>,
+  onNote: (line: string) => void,
+): (text: string) => Executable {
   const { size, mtimeMs } = statSync(plugin);
   const { apiVersion, platform, platformVersion, deviceKind } = client;
   // A program for the processor uses what its model has.
@@ -133,33 +159,48 @@ export function keptPrograms(client: Pjrt, { plugin }: InstalledPlugin): (text: 
     process.env.XLA_FLAGS,
   ];
   const folder = join(xlaFolder(), 'programs');
+  let canKeep = true;
   return (text) => {
     const file = join(folder, createHash('sha256').update(JSON.stringify(of)).update(text).digest('hex'));
-    const loaded = existsSync(file) ? loadedFrom(client, file) : null;
+    const loaded = loadedFrom(client, file);
     if (loaded !== null) return loaded;
     const executable = client.compile(text);
-    keep(client, executable, file);
+    try {
+      if (canKeep) keep(client.serialized(executable), file);
+    } catch (error) {
+      if (!(error instanceof PjrtError || error instanceof InputError)) throw error;
+      canKeep = false;
+      const [reason] = error.message.split('\n');
+      onNote(`programs are compiled anew at every start, and may then round otherwise on a GPU: ${reason}`);
+    }
     return executable;
   };
 }
 
-/** Null where the plugin does not take it. */
-function loadedFrom(client: Pjrt, file: string): Executable | null {
+/** A kept program begins with the hash of the rest: a plugin runs what it is given, damaged or not. */
+const hashBytes = 32;
+
+function hashOf(program: Uint8Array): Buffer {
+  return createHash('sha256').update(program).digest();
+}
+
+function keep(program: Uint8Array, file: string): void {
+  makeFolder(dirname(file));
+  writeFileAtomically(file, Buffer.concat([hashOf(program), program]));
+}
+
+/** Null where none is kept, it is damaged, or the plugin does not take it. */
+function loadedFrom(client: Pick<ProgramClient, 'load'>, file: string): Executable | null {
   try {
-    return client.load(readFileSync(file));
+    const kept = readFileSync(file);
+    const program = kept.subarray(hashBytes);
+    return hashOf(program).equals(kept.subarray(0, hashBytes)) ? client.load(program) : null;
   } catch (error) {
-    if (error instanceof PjrtError && !error.isOutOfMemory) return null;
+    if (error instanceof PjrtError ? !error.isOutOfMemory : isOfDisk(error)) return null;
     throw error;
   }
 }
 
-/** A plugin that cannot serialize, or a folder that cannot be written, costs time only. */
-function keep(client: Pjrt, executable: Executable, file: string): void {
-  try {
-    const bytes = client.serialized(executable);
-    mkdirSync(join(file, '..'), { recursive: true });
-    writeFileAtomically(file, bytes);
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-  }
+function isOfDisk(error: unknown): boolean {
+  return diskError(error, { what: 'read' }) !== error;
 }

@@ -68,3 +68,11 @@ it('installs nothing where the file is no plugin, and keeps what was there', asy
   );
   expect(existsSync(join(cwd, 'cpu'))).toBe(false);
 });
+
+it('says that a file stands where the folder of plugins should be', async () => {
+  const cwd = temporaryFolder({ plugins: 'a file' });
+  vi.stubEnv('EARSHOT_XLA', join(cwd, 'plugins'));
+  const { code, errors } = await earshot(['backend', 'install', 'xla', '--device', 'cpu'], { cwd });
+  expect(code).toBe(1);
+  expect(errors).toContain(`cannot make the folder ${join(cwd, 'plugins', 'cpu')} (ENOTDIR)`);
+});

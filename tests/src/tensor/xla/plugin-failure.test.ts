@@ -11,6 +11,14 @@ it.each([
     /^there is no plugin \/a\/plugin\.so; install one/,
   ],
   [
+    'Failed to load shared library: cannot read file data: Is a directory',
+    /^there is no plugin \/a\/plugin\.so; install one/,
+  ],
+  [
+    'Unexpected PJRT_Client_Create_Args size: expected 96, got 88. Check installed software versions.',
+    /speaks another version of the PJRT API \(Unexpected .*\); use one such as `earshot backend install xla` downloads/,
+  ],
+  [
     "/lib/x86_64-linux-gnu/libm.so.6: version `GLIBC_2.38' not found (required by /a/plugin.so)",
     /was built for a newer system/,
   ],
@@ -25,6 +33,16 @@ it.each([
   ['something else\nwith a second line', /could not be started: something else\nwith a second line/],
 ])('says what to do about %s', (message, expected) => {
   expect(openFailure(message, '/a/plugin.so')).toMatch(expected);
+});
+
+it('names the maker whose libraries no wheel of ours has', () => {
+  const missing = (name: string) => `${name}: cannot open shared object file: No such file or directory`;
+  expect(openFailure(missing('libamdhip64.so.7'), '/a/xla_rocm_plugin.so')).toMatch(
+    /needs the library libamdhip64\.so\.7, which is missing; install ROCm 7 of AMD, or put/,
+  );
+  expect(openFailure(missing('libsycl.so.8'), '/a/xla_oneapi_plugin.so')).toMatch(
+    /install the oneAPI runtime of Intel/,
+  );
 });
 
 it('tells too little memory from a device that failed', () => {
