@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { Given, type Leaf, paddedCount, placedOnDevice } from './graph/compiled.ts';
+import { commonCount, Given, type Leaf, paddedCount, placedOnDevice } from './graph/compiled.ts';
 import { isOnDevice } from './operations.ts';
 
 /** Row-major rows, [rows, columns]. */
@@ -25,9 +25,8 @@ export class RowTable {
   private readonly table: tf.Tensor2D | null;
 
   constructor(rows: Rows) {
-    const { data, columns } = rows;
     this.rows = rows;
-    this.table = isOnDevice() ? placedOnDevice(tf.tensor2d(data, [data.length / columns, columns])) : null;
+    this.table = isOnDevice() ? placedOnDevice(deviceTable(rows)) : null;
   }
 
   /** Rows by their numbers. */
@@ -51,6 +50,16 @@ export class RowTable {
   dispose(): void {
     this.table?.dispose();
   }
+}
+
+/** With rows of zeros behind, if that makes a program of runs whose tables are not of one length. */
+function deviceTable({ data, columns }: Rows): tf.Tensor2D {
+  const rows = data.length / columns;
+  const count = commonCount(rows);
+  if (count === rows) return tf.tensor2d(data, [rows, columns]);
+  const padded = new Float32Array(count * columns);
+  padded.set(data);
+  return tf.tensor2d(padded, [count, columns]);
 }
 
 /** [rows, columns]. */

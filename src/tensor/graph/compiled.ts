@@ -181,6 +181,12 @@ const countStep = 64;
 /** Where compiling takes long, and runs with the same count are one program. */
 const longCountStep = 256;
 
+/** A count of rows that differs from run to run, rounded up to a power of two where runs with the same count are one program. */
+export function commonCount(count: number): number {
+  const backend = tf.backend();
+  return backend instanceof GraphBackend && backend.gathers ? 2 ** Math.ceil(Math.log2(count)) : count;
+}
+
 function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, of: { inputs: object; form: unknown }): Program {
   const { inputs } = of;
   // Each input by a tensor of its own, so that one given twice is two inputs.

@@ -181,7 +181,7 @@ const alone: Layout = { lanes: 0, of: [0] };
 class XlaSession implements Session {
   private readonly graph: Graph;
   private readonly staying: Staying;
-  /** Inputs whose rows are gathered, which several runs may share. */
+  /** Inputs whose rows are gathered: one for all runs where it is the same, otherwise one in each lane. */
   private readonly tables: readonly string[];
   private readonly shared: Shared;
   private readonly executables = new Map<string, Executable>();
@@ -198,23 +198,8 @@ class XlaSession implements Session {
     this.tables = graph.inputs.map(({ name }) => name).filter((name) => gathered.includes(name));
   }
 
-  /** Runs that share their tables, or of which each has others, as one program; where the tables are mixed, as several. */
   run(calls: readonly Call[]): Stayed[] {
-    const groups: { readonly stacks: readonly (Stack | null)[]; readonly calls: Call[] }[] = [];
-    for (const call of calls) {
-      const stacks = this.tables.map((name) => stackOf(named(call.inputs, name)));
-      const group = groups.find((group) => group.stacks.every((stack, place) => stack === stacks[place]));
-      if (group === undefined) groups.push({ stacks, calls: [call] });
-      else group.calls.push(call);
-    }
-    if (groups.length === 1 || groups.length === calls.length) return guarded(() => this.inLanes(calls));
-    const stayed = new Map(
-      groups.flatMap((group) => {
-        const results = guarded(() => this.inLanes(group.calls));
-        return group.calls.map((call, place) => [call, results[place]] as const);
-      }),
-    );
-    return calls.flatMap((call) => stayed.get(call) ?? []);
+    return guarded(() => this.inLanes(calls));
   }
 
   /** As many at once as fit the memory. */
@@ -306,10 +291,15 @@ class XlaSession implements Session {
     const { name, shape, kind } = to.input;
     const { client, traffic } = this.shared;
     const size = sizeOf(shape);
-    const all = lanes === 0 ? numbersOf(values[0]) : this.scratch.array(name, kind, lanes * size);
+    const all = lanes === 0 ? numbersOf(values[0]) : this.room(name, kind, lanes * size);
     if (lanes > 0) for (const [index, value] of values.entries()) all.set(numbersOf(value), of[index] * size);
     countIn(traffic, all);
     return client.upload(all, { shape: lanes === 0 ? shape : [lanes, ...shape], kind });
+  }
+
+  /** Tables are large, and are put together once. */
+  private room(name: string, kind: Kind, length: number): Numbers {
+    return this.tables.includes(name) ? new numbersOfKind[kind](length) : this.scratch.array(name, kind, length);
   }
 
   private read(made: readonly Handle[], { calls, layout }: { calls: readonly Call[]; layout: Layout }): void {
