@@ -118,10 +118,12 @@ async function runHere(experiment: OpenedExperiment, of: Running) {
   const asksModels = resolved.some((each) => each.asksModels);
   const needs = { backend: resolved[0].backend, asksModels, trials: left.length, jobs: of.jobs };
   const jobs = address === undefined ? await processesFor(needs) : 0;
+  // Runs that a process has on xla are one program.
+  const atOnce = resolved[0].backend === 'xla' ? Math.ceil(left.length / Math.max(jobs, 1)) : 1;
   // A queue may refuse or be away, so what is shown on the terminal begins after it. The pool notes nothing before it runs.
   const pool: TrialPool =
     address === undefined
-      ? trialPool({ jobs, start: startTrials, signal, onNote: (line) => progress.onNote(line) })
+      ? trialPool({ jobs, atOnce, start: startTrials, signal, onNote: (line) => progress.onNote(line) })
       : await (await import('../runner/queue/trial-queue.ts')).openTrialQueue(experiment, {
           ...{ address, signal },
           onNote: notesTo(terminal),

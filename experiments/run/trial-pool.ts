@@ -15,29 +15,32 @@ export interface TrialPool {
 }
 
 interface PoolOptions {
-  /** Trials that run at the same time. */
+  /** Processes. */
   readonly jobs: number;
+  /** Trials that each of them has at the same time: on xla, they train as one program. */
+  readonly atOnce?: number;
   readonly signal: AbortSignal;
   readonly onNote: (line: string) => void;
 }
 
-/** Runs trials on this machine: a single one at a time in this process, several each in a process of its own. */
+/** Runs trials on this machine: in this process, or in several. */
 export function trialPool({ start, ...options }: PoolOptions & { start: StartTrials }): TrialPool {
   if (options.jobs > 1) return trialProcesses(options);
   return { run: trialsHere({ start, ...options }), close: async () => {} };
 }
 
 /**
- * Processes of this machine that run trials, `jobs` at a time. They live on between trials, so that data and tables are loaded
+ * Processes of this machine that run trials. They live on between trials, so that data and tables are loaded
  * once. Of trials with the same detector the first goes ahead alone until the detector is trained and has judged; the others
  * then find it in the cache.
  */
-export function trialProcesses({ jobs, signal, ...options }: PoolOptions): TrialPool {
+export function trialProcesses({ jobs, atOnce = 1, signal, ...options }: PoolOptions): TrialPool {
   // One process speaks for all of them.
   const onNote = tellingOnce(options.onNote);
   const waiting = waitingTrials();
   const idle: LineProcess[] = [];
-  const busy = new Map<LineProcess, WaitingTrial>();
+  /** Their trials by folder. */
+  const busy = new Map<LineProcess, Map<string, WaitingTrial>>();
   let isClosed = false;
 
   function dispatch(): void {
@@ -46,34 +49,33 @@ export function trialProcesses({ jobs, signal, ...options }: PoolOptions): Trial
       return;
     }
     while (busy.size < jobs) {
-      const next = waiting.next();
-      if (next === undefined) return;
+      const group = waiting.next(atOnce);
+      if (group.length === 0) return;
       const child = idle.pop() ?? startProcess();
-      busy.set(child, next);
-      say(child, { say: 'run', trial: next.trial });
+      busy.set(child, new Map(group.map((one) => [one.trial.directory, one])));
+      for (const { trial } of group) say(child, { say: 'run', trial });
     }
   }
 
-  /** The trial of this process has ended: it takes no part any more, however it ended. */
-  function taken(child: LineProcess): WaitingTrial | undefined {
-    const ended = busy.get(child);
-    busy.delete(child);
-    if (ended !== undefined) waiting.leave(ended);
-    return ended;
-  }
-
   function receive(child: LineProcess, message: FromProcess): void {
-    const running = busy.get(child);
-    if (running === undefined) return;
+    const group = busy.get(child);
+    if (group === undefined) return;
     if (message.say === 'note') onNote(message.line);
-    else if (message.say === 'progress') {
-      running.watch.onProgress?.(message.stage, message.done, message.total, message.note);
-      if (message.stage === 'training' && waiting.isPrepared(running)) dispatch();
-    } else {
+    else {
+      const running = group.get(message.directory);
+      if (running === undefined) return;
+      if (message.say === 'progress') {
+        running.watch.onProgress?.(message.stage, message.done, message.total, message.note);
+        if (message.stage === 'training' && waiting.isPrepared(running)) dispatch();
+        return;
+      }
       waiting.isPrepared(running);
-      taken(child);
+      group.delete(message.directory);
       running.resolve(message.outcome);
-      idle.push(child);
+      if (group.size === 0) {
+        busy.delete(child);
+        idle.push(child);
+      }
       dispatch();
     }
   }
@@ -90,7 +92,12 @@ export function trialProcesses({ jobs, signal, ...options }: PoolOptions): Trial
     const removed = (how: TrialOutcome) => {
       const place = idle.indexOf(child);
       if (place >= 0) idle.splice(place, 1);
-      taken(child)?.resolve(signal.aborted || isClosed ? { how: 'interrupted' } : how);
+      const left = busy.get(child)?.values() ?? [];
+      busy.delete(child);
+      for (const one of left) {
+        waiting.leave(one);
+        one.resolve(signal.aborted || isClosed ? { how: 'interrupted' } : how);
+      }
       if (!isClosed) dispatch();
     };
     child.ended.then(
@@ -110,7 +117,8 @@ export function trialProcesses({ jobs, signal, ...options }: PoolOptions): Trial
     run: (trial, watch = {}) =>
       new Promise((resolve) => {
         waiting.add({ trial, watch, resolve });
-        dispatch();
+        // Together with those that are added now.
+        setImmediate(dispatch);
       }),
     async close() {
       isClosed = true;
@@ -134,13 +142,15 @@ function waitingTrials() {
   return {
     add: (trial: WaitingTrial) => void queue.push(trial),
     drain: () => queue.splice(0),
-    next(): WaitingTrial | undefined {
-      const index = queue.findIndex(({ trial: { detectorKey: key } }) => key === null || !beingPrepared.has(key));
-      if (index < 0) return undefined;
-      const [next] = queue.splice(index, 1);
-      const { detectorKey } = next.trial;
-      if (detectorKey !== null && !ready.has(detectorKey)) beingPrepared.add(detectorKey);
-      return next;
+    /** Those that wait longest, for one process; none before all of them may begin. */
+    next(count: number): WaitingTrial[] {
+      const mayBegin = ({ trial: { detectorKey: key } }: WaitingTrial) => key === null || !beingPrepared.has(key);
+      const group = queue.filter(mayBegin).slice(0, count);
+      if (group.length < Math.min(count, queue.length)) return [];
+      for (const one of group) queue.splice(queue.indexOf(one), 1);
+      for (const { trial } of group)
+        if (trial.detectorKey !== null && !ready.has(trial.detectorKey)) beingPrepared.add(trial.detectorKey);
+      return group;
     },
     /** Call it once the detector of a trial is there. @returns whether others may go ahead now */
     isPrepared({ trial: { detectorKey } }: WaitingTrial): boolean {

@@ -5,8 +5,8 @@ import { trialOutcomeSchema, trialSchema } from './trial.ts';
 import { type StartTrials, trialsHere } from './trials-here.ts';
 
 /*
- * The process that trains trials, one after the other, for a parent that tells it on standard input. What either says
- * is described here.
+ * The process that trains trials, one after the other or on xla together, for a parent that tells it on standard input. What either
+ * says is described here; of several trials, each is told by its folder.
  */
 
 const fromParentSchema = z.discriminatedUnion('say', [
@@ -18,13 +18,14 @@ export type FromParent = z.input<typeof fromParentSchema>;
 export const fromProcessSchema = z.discriminatedUnion('say', [
   z.object({
     say: z.literal('progress'),
+    directory: z.string(),
     stage: z.string(),
     done: z.number(),
     total: z.number(),
     note: z.string().optional(),
   }),
   z.object({ say: z.literal('note'), line: z.string() }),
-  z.object({ say: z.literal('ended'), outcome: trialOutcomeSchema }),
+  z.object({ say: z.literal('ended'), directory: z.string(), outcome: trialOutcomeSchema }),
 ]);
 export type FromProcess = z.input<typeof fromProcessSchema>;
 
@@ -40,19 +41,21 @@ export async function serveTrials(
     signal: stop.signal,
     onNote: (line) => tell({ say: 'note', line }),
   });
-  let last: Promise<unknown> = Promise.resolve();
+  let all: Promise<unknown> = Promise.resolve();
   signal.addEventListener('abort', () => stop.abort(), { once: true });
   for await (const line of createInterface({ input: stdin })) {
     const order = fromParentSchema.parse(JSON.parse(line));
     if (order.say === 'stop') {
       stop.abort();
-      await last;
+      await all;
       stdin.destroy();
       return;
     }
-    last = run(order.trial, {
-      onProgress: (stage, done, total, note) => tell({ say: 'progress', stage, done, total, note }),
-    }).then((outcome) => tell({ say: 'ended', outcome }));
+    const { directory } = order.trial;
+    const ended = run(order.trial, {
+      onProgress: (stage, done, total, note) => tell({ say: 'progress', directory, stage, done, total, note }),
+    }).then((outcome) => tell({ say: 'ended', directory, outcome }));
+    all = Promise.all([all, ended]);
   }
   // A parent that was killed starts its trials anew; two processes must not write the same run.
   process.exit(0);

@@ -186,3 +186,25 @@ it('trains a sweep to the same bytes after it was killed, and compiles nothing t
   // A kill may leave one trial a checkpoint ahead. It then ends first, and the other goes on alone, by programs of one run.
   expect(programs()).toEqual(expect.arrayContaining(compiled));
 });
+
+it('shares the trials of a sweep between processes, each of which trains its own together', async () => {
+  const cwd = temporaryFolder({
+    // The data of two seeds are tables of other lengths.
+    'two.yaml': experiment.replace('seeds: [1]', 'seeds: [1, 2]').replace('[0.4, 0.6]', '[0.4]'),
+    'four.yaml': experiment.replace('seeds: [1]', 'seeds: [1, 2]'),
+    // Without programs.
+    'xla/plugin.json': JSON.stringify({ plugin: installed.plugin, device: 'cpu' }),
+  });
+  const env = { EARSHOT_XLA: join(cwd, 'xla') };
+  const sweep = (name: string, jobs: string) => {
+    const words = ['sweep', join(cwd, `${name}.yaml`), '--runs', join(cwd, name), '--jobs', jobs, '--no-html'];
+    return node([join(project, 'experiments/cli/earshot.mjs'), ...words], env);
+  };
+  await sweep('two', '1');
+  const ofTwo = readdirSync(join(cwd, 'xla/programs'));
+  // Cloning, the discriminator's updates, the policy's, and the rollout.
+  expect(ofTwo).toHaveLength(4);
+  expect(await sweep('four', '2')).toContain('4 trials: 4 finished');
+  // Trials alone would have programs of their own.
+  expect(readdirSync(join(cwd, 'xla/programs'))).toEqual(ofTwo);
+});
