@@ -185,6 +185,8 @@ class XlaSession implements Session {
   private readonly tables: readonly string[];
   private readonly shared: Shared;
   private readonly executables = new Map<string, Executable>();
+  /** Those that have run. */
+  private readonly tried = new Set<Executable>();
   private readonly results: ReturnType<typeof resultLayout>;
   /** For the numbers of all lanes on their way to the device. */
   private readonly scratch = new Scratch();
@@ -242,6 +244,7 @@ class XlaSession implements Session {
     try {
       const sharedTables = new Set(this.tables.filter((name) => isShared(calls, name)));
       const executable = this.executable(layout, sharedTables);
+      const hasRun = this.tried.has(executable);
       const retained: number[] = [];
       const replaced = new Set(this.staying.values());
       const inputs = this.graph.inputs.map((input, place) => {
@@ -251,12 +254,14 @@ class XlaSession implements Session {
         if (stack === null) ours.add(handle);
         const isSpent =
           stack === null || (stack.users === calls.length && calls.every((call) => call.spent?.has(input.name)));
-        if (replaced.has(input.name) && !isSpent) retained.push(place);
+        // The first run tells whether there is memory; if not, smaller groups go on from the same inputs.
+        if (replaced.has(input.name) && !(isSpent && hasRun)) retained.push(place);
         return handle;
       });
       const made = client.execute(executable, inputs, { retained });
       for (const handle of made) ours.add(handle);
       this.read(made, { calls, layout });
+      this.tried.add(executable);
       return this.stayed(made, { calls, layout, ours });
     } finally {
       for (const handle of ours) client.free(handle);
