@@ -62,7 +62,7 @@ too_large() {
   return $ended
 }
 # shellcheck disable=SC2086 # SWEEP may be several words
-sweep() { time earshot sweep experiments/recipes/ratio-pareto.yaml --set backend=xla --jobs 1 --no-html --runs "$work/runs" ${SWEEP:-}; }
+sweep() { time earshot sweep experiments/recipes/ratio-pareto.yaml --set backend=xla --jobs "$1" --no-html --runs "$work/runs-$1" ${SWEEP:-}; }
 trainers() {
   for options in '{}' '{"algorithm":"behavior-cloning"}' '{"algorithm":"exact-policy-gradient"}' '{"algorithm":"settled"}' '{"algorithm":"dqn"}'; do
     echo "$options"; script tests/interop/xla-training.ts "$options" 4
@@ -84,7 +84,8 @@ step 300 'Install and try' install
 step 180 'Runs together, 256 numbers a state' together 256
 step 180 'The same in JAX' jax_together 256
 step 60 'Device, memory, versions; one run beside a core' earshot doctor xla onnx
-step 180 'Sweep: ratio-pareto, 45 trials' sweep
+step 150 'Sweep: ratio-pareto, 45 trials, in four processes' sweep 4
+step 150 'The same in one process' sweep 1
 step 120 'A group that is too large' too_large
 step 180 'Every trainer beside wasm: alone, together, resumed, with one that fails and one that diverges' trainers
 step 120 'Four processes' processes
