@@ -136,8 +136,13 @@ async function unpack(wheel: string, folder: string): Promise<void> {
   for (const entry of (await zippedFiles(wheel)) ?? []) {
     const file = join(folder, entry.name);
     makeFolders(dirname(file));
-    await pipeline(entry.read(), createWriteStream(`${file}.part`));
-    renameSync(`${file}.part`, file);
+    const part = `${file}.part`;
+    try {
+      await pipeline(entry.read(), createWriteStream(part));
+      renameSync(part, file);
+    } finally {
+      rmSync(part, { force: true });
+    }
     // CUDA's assembler is a program.
     if (basename(dirname(file)) === 'bin') chmodSync(file, 0o755);
   }
