@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { cpus, homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { makeFolder, writeFileAtomically } from '../../atomic-file.ts';
-import { diskError, InputError } from '../../errors.ts';
+import { writeFileAtomically } from '../../atomic-file.ts';
+import { InputError, onDisk } from '../../errors.ts';
 import { jsonOrUndefined } from '../../json.ts';
 import { type DeviceMemoryUse, type Executable, Pjrt, PjrtError } from './pjrt.ts';
 import { openFailure } from './plugin-failure.ts';
@@ -166,7 +166,8 @@ export function keptPrograms(
     if (loaded !== null) return loaded;
     const executable = client.compile(text);
     try {
-      if (canKeep) keep(client.serialized(executable), file);
+      const program = canKeep ? client.serialized(executable) : null;
+      if (program !== null) writeFileAtomically(file, Buffer.concat([hashOf(program), program]));
     } catch (error) {
       if (!(error instanceof PjrtError || error instanceof InputError)) throw error;
       canKeep = false;
@@ -184,23 +185,14 @@ function hashOf(program: Uint8Array): Buffer {
   return createHash('sha256').update(program).digest();
 }
 
-function keep(program: Uint8Array, file: string): void {
-  makeFolder(dirname(file));
-  writeFileAtomically(file, Buffer.concat([hashOf(program), program]));
-}
-
 /** Null where none is kept, it is damaged, or the plugin does not take it. */
 function loadedFrom(client: Pick<ProgramClient, 'load'>, file: string): Executable | null {
   try {
-    const kept = readFileSync(file);
+    const kept = onDisk('read a program', () => readFileSync(file));
     const program = kept.subarray(hashBytes);
     return hashOf(program).equals(kept.subarray(0, hashBytes)) ? client.load(program) : null;
   } catch (error) {
-    if (error instanceof PjrtError ? !error.isOutOfMemory : isOfDisk(error)) return null;
+    if (error instanceof InputError || (error instanceof PjrtError && !error.isOutOfMemory)) return null;
     throw error;
   }
-}
-
-function isOfDisk(error: unknown): boolean {
-  return diskError(error, { what: 'read' }) !== error;
 }
