@@ -8,7 +8,8 @@ import { together } from '../src/tensor/graph/compiled.ts';
 import { GraphBackend } from '../src/tensor/graph/graph-backend.ts';
 import { registerKernels } from '../src/tensor/graph/kernels.ts';
 import { loadEngine } from '../src/tensor/onnx/engine.ts';
-import { xlaEngine } from '../src/tensor/xla/engine.ts';
+import { type XlaClient, xlaEngine } from '../src/tensor/xla/engine.ts';
+import type { Executable, Pjrt } from '../src/tensor/xla/pjrt.ts';
 import { installedPlugin, keptPrograms, openPlugin } from '../src/tensor/xla/plugin.ts';
 import { workContext } from '../src/work-context.ts';
 import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
@@ -19,9 +20,10 @@ import { createStopAgent } from '../trainers/stop-agent/create.ts';
  * from the device and the milliseconds of JavaScript: processor time of the main thread outside of the plugin's functions, the median of
  * the iterations. So waiting, for the device or for a core, does not count; on Linux only, elsewhere it is by the clock:
  *
- *   npx tsx benchmarks/xla-runs.ts --runs 1,32,128 [--dimensions 256] [--iterations 20] [--programs folder]
+ *   npx tsx benchmarks/xla-runs.ts --runs 1,32,128 [--dimensions 256] [--iterations 20] [--programs folder] [--idle]
  *
- * --programs writes the StableHLO of every program, which xla-kernels.ts compiles for a GPU that is not there.
+ * --programs writes the StableHLO of every program, which xla-kernels.ts compiles for a GPU that is not there. --idle replaces the plugin
+ * by one that computes nothing: a device leaves the processor's caches alone, while the processor's plugin fills them.
  */
 
 const { values: args } = parseArgs({
@@ -30,17 +32,19 @@ const { values: args } = parseArgs({
     dimensions: { type: 'string', default: '256' },
     iterations: { type: 'string', default: '20' },
     programs: { type: 'string' },
+    idle: { type: 'boolean', default: false },
   },
 });
+interface Plugin {
+  readonly client: XlaClient & Pick<Pjrt, 'platformVersion' | 'memory'>;
+  readonly compile: (text: string) => Executable;
+}
 const [dimensions, timed] = [Number(args.dimensions), Number(args.iterations)];
 /** Until every program is compiled, and V8 has compiled what is called often. */
 const warmup = 6;
 
-const installed = installedPlugin();
-if (installed === null) throw new Error('install a plugin with `earshot backend install xla --device …`');
-const client = await openPlugin(installed);
+const { client, compile } = args.idle ? idlePlugin() : await installedOne();
 const { engine: eager } = await loadEngine();
-const compile = keptPrograms(client, installed, console.log);
 let inPluginMs = 0;
 const threadMs = await threadClock();
 const clockMs = clockCost();
@@ -75,7 +79,7 @@ registerKernels();
 tf.registerBackend('graph', () => new GraphBackend(engine));
 await tf.setBackend('graph');
 
-console.log(`${client.deviceKind} by ${installed.plugin} (${client.platformVersion}); ${dimensions} numbers a state`);
+console.log(`${client.deviceKind} (${client.platformVersion}); ${dimensions} numbers a state`);
 const problem = paperShapedProblem(dimensions);
 for (const runs of args.runs.split(',').map(Number)) {
   programs.length = 0;
@@ -111,6 +115,30 @@ for (const runs of args.runs.split(',').map(Number)) {
   mkdirSync(args.programs, { recursive: true });
   for (const [index, text] of programs.entries())
     writeFileSync(join(args.programs, `${runs}-runs-${index + 1}.mlir`), text);
+}
+
+async function installedOne(): Promise<Plugin> {
+  const installed = installedPlugin();
+  if (installed === null) throw new Error('install a plugin with `earshot backend install xla --device …`');
+  const client = await openPlugin(installed);
+  return { client, compile: keptPrograms(client, installed, console.log) };
+}
+
+function idlePlugin(): Plugin {
+  let made = 0n;
+  return {
+    client: {
+      ...{ deviceKind: 'no device', platformVersion: 'computes nothing', memory: () => null, free() {}, unload() {} },
+      upload: () => ++made,
+      execute: ({ outputs }) => Array.from({ length: outputs }, () => ++made),
+      // A logarithm of a probability, a value or a logit.
+      download: (_, into) => void into.fill(-0.7),
+    },
+    compile(text) {
+      const [, results = ''] = /-> \((.*)\) \{/.exec(text) ?? [];
+      return { handle: ++made, outputs: results.split('tensor<').length - 1 };
+    },
+  };
 }
 
 /** The cost of reading the clock: some microseconds, twice for each of a hundred calls in an iteration. */
