@@ -46,11 +46,17 @@ export function afterHours(hours: number): Rule {
 /**
  * Stops at the first prefix that the detector judges with at least this probability (CED's rule, Song et al. 2019).
  * @param queries increasing numbers of posts at which the rule queries the detector
+ * @param others the queries of rules that stand beside it, from which its name differs
  */
-export function confidentAt(confidence: number, queries: readonly number[]): Rule {
-  const isEvery = queries.every((length, index) => length === index + 1);
+export function confidentAt(
+  confidence: number,
+  queries: readonly number[],
+  others: readonly (readonly number[])[] = [],
+): Rule {
+  const isEvery = (lengths: readonly number[]) => lengths.every((length, index) => length === index + 1);
+  const queriesAll = isEvery(queries) && !others.some((other) => isEvery(other) && other.length > queries.length);
   return {
-    name: `confidence ≥ ${confidence}${isEvery ? '' : `, asked at ${lengthsInWords(queries)}`}`,
+    name: `confidence ≥ ${confidence}${queriesAll ? '' : `, asked at ${lengthsInWords(queries, others)}`}`,
     field: 'detector confidence',
     threshold: confidence - justBelow,
     deadline: noDeadline,
@@ -69,7 +75,9 @@ export function studentConfidentAt(confidence: number): Rule {
   };
 }
 
-/** Shortens lengths for a table: `1, 2, 3, 5, 8, …`. */
-function lengthsInWords(lengths: readonly number[]): string {
-  return `${lengths.slice(0, 5).join(', ')}${lengths.length > 5 ? ', …' : ''}`;
+/** Shortens lengths for a table, `1, 2, 3, 5, 8, …`, but not before the first length that each of the others lacks. */
+function lengthsInWords(lengths: readonly number[], others: readonly (readonly number[])[]): string {
+  const alike = others.map((other) => lengths.findIndex((length, index) => length !== other[index]));
+  const shown = Math.max(5, ...alike.map((index) => index + 1));
+  return `${lengths.slice(0, shown).join(', ')}${lengths.length > shown ? ', …' : ''}`;
 }

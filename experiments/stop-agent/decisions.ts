@@ -131,14 +131,16 @@ const studentConfidences = [0.6, 0.7, 0.8, 0.9];
 /** The rules of an experiment, each once. Confidence rules query on the schedule of the agent, too. */
 export function rulesOf(experiment: Experiment): Rule[] {
   const { firstPosts: counts, hours, confidences, schedules } = experiment.evaluation;
+  // A schedule that names no post which is judged makes the rule "all posts".
+  const plans = schedules.map((schedule) => lengthsOf(schedule, experiment)).filter(({ length }) => length > 0);
+  const everyPost = lengthsOf({ name: 'every' }, experiment);
   const rules = [
     ...counts.map(firstPosts),
     ...hours.map(afterHours),
     allPosts,
-    ...schedules.flatMap((lengthsSchedule) => {
-      const lengths = lengthsOf(lengthsSchedule, experiment);
-      return confidences.map((confidence) => confidentAt(confidence, lengths));
-    }),
+    ...plans.flatMap((lengths) =>
+      confidences.map((confidence) => confidentAt(confidence, lengths, [everyPost, ...plans])),
+    ),
     ...(scheduleOf(experiment) === null
       ? []
       : confidences.map((confidence) => ({
