@@ -144,20 +144,20 @@ function importCommand(terminal: Terminal) {
     .option('--json', 'print the counts as JSON')
     .action(async (path, file, { json }) => {
       const exported = existingPath(file);
-      const { read, added } = await openedStore(path, (store) => store.import(exported));
+      const { read, added } = await withStore(path, (store) => store.import(exported), { isMade: true });
       const text = `${read} annotations read, ${added} of them new: ${path}\n`;
       printResult(terminal, { json, value: { store: path, file, read, added }, text });
     });
 }
 
-/** Opening a store makes it, which would hide a mistyped path. */
-function withStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {
-  return openedStore(existingPath(path), use);
-}
-
-async function openedStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {
+/** Making a store would hide a mistyped path, so only an import makes one. */
+async function withStore<T>(
+  path: string,
+  use: (store: AnnotationStore) => T | Promise<T>,
+  { isMade = false } = {},
+): Promise<T> {
   const { AnnotationStore } = await import('../../experts/annotations/annotation-store.ts');
-  const store = AnnotationStore.open(path);
+  const store = isMade ? AnnotationStore.open(path) : AnnotationStore.openExisting(path);
   try {
     return await use(store);
   } finally {

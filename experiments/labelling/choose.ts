@@ -6,7 +6,6 @@ import type { Task } from '../../src/data/task.ts';
 import { type Prefix, prefixOf, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { cohensKappa } from '../../src/metrics/classification.ts';
-import { existingPath } from '../../src/missing-path.ts';
 import type { LabelRecord } from './label-file.ts';
 
 /*
@@ -159,7 +158,7 @@ export async function agreesWithPeople(
  * @throws InputError for a missing store, or one without exactly one detector
  */
 export function storedDetector(path: string) {
-  const store = AnnotationStore.open(existingPath(path));
+  const store = AnnotationStore.openExisting(path);
   try {
     // Parts of judgements have names such as s2mad/comment-score.
     const rows = store.list().filter(({ detector }) => !detector.includes('/'));

@@ -1,9 +1,11 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { writeText } from '../../src/atomic-file.ts';
+import { counted } from '../../src/counted.ts';
 import { readLines, type TextLine } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
 import { storedLine } from '../../src/json-file.ts';
+import { existingPath } from '../../src/missing-path.ts';
 import { jsonColumn } from '../../src/sqlite-file.ts';
 import { type Judgement, judgementSchema } from '../detector.ts';
 import {
@@ -73,6 +75,19 @@ export class AnnotationStore {
    */
   static open(path: string): AnnotationStore {
     return new AnnotationStore(path);
+  }
+
+  /**
+   * Opens a store for reading what is there. SQLite would make a store of a file of no bytes, and of one byte, too.
+   * @throws InputError also for a file that is absent or empty
+   */
+  static openExisting(path: string): AnnotationStore {
+    const { size } = statSync(existingPath(path));
+    if (size <= 1)
+      throw new InputError(
+        `${path} is no annotation store: it has ${counted(size, 'byte')}. Name the file that \`earshot annotate --store\` or a run wrote, or restore it from an export or a copy`,
+      );
+    return AnnotationStore.open(path);
   }
 
   keyOf(request: AnnotationRequest): string {

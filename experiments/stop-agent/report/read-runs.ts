@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { annotationRequest } from '../../../experts/annotations/annotation-row.ts';
@@ -92,14 +91,15 @@ export async function debatesOf(
   const { detector } = run.result.experiment;
   if (!('file' in detector)) return { debates: new Map(), problem: null };
   const path = detector.annotations ?? join(cache, 'annotations.sqlite');
-  if (!existsSync(path)) return { debates: new Map(), problem: `there is no annotation store ${path}` };
-  const store = AnnotationStore.open(path);
-  try {
-    const { value, problem } = await readable(() => debatesIn(store, run, detector));
-    return { debates: new Map(value), problem };
-  } finally {
-    store.close();
-  }
+  const { value, problem } = await readable(async () => {
+    const store = AnnotationStore.openExisting(path);
+    try {
+      return await debatesIn(store, run, detector);
+    } finally {
+      store.close();
+    }
+  });
+  return { debates: new Map(value), problem };
 }
 
 async function debatesIn(

@@ -263,6 +263,20 @@ it('train says of threads, tables and detector files what makes an experiment of
   );
 });
 
+it.each([['stats'], ['list'], ['unreadable', '--forget'], ['show', 't:1'], ['export', 'out.jsonl']])(
+  'annotations %s refuses an empty file and leaves it as it is',
+  async (command, ...words) => {
+    const cwd = temporaryFolder({ 'none.sqlite': '' });
+    const { code, out, errors } = await earshot(['annotations', command, 'none.sqlite', ...words], { cwd });
+    expect([code, out, errors]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/^earshot: none\.sqlite is no annotation store: it has 0 bytes\. Name the file that /),
+    ]);
+    expect(readFileSync(join(cwd, 'none.sqlite'), 'utf8')).toBe('');
+  },
+);
+
 it.each([
   [['train', 'my.yaml', '--resume'], "unknown option '--resume' (removed: the same command resumes without it)"],
   [['data', 'import', 'csv', 'a.csv', '-o', 'b', '--max-line-mb', '1'], '(removed: set EARSHOT_MAX_LINE_MB)'],
