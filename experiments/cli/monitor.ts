@@ -62,7 +62,7 @@ Examples:
         throw new InputError(
           `the guarantee of ${folder} is about ${guarantee.loss}, which takes true labels, and audits have none; monitor one about changed predictions (\`earshot calibrate --loss disagreement\`) or withdrawn alerts (--loss withdrawn)`,
         );
-      const audits = readAudits(files);
+      const audits = await readAudits(files);
       const monitoring = monitored(audits, { ...watched, alarmLevel });
       if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...monitoring });
       else stdout.write(await monitorText(monitoring, { guarantee, alarmLevel }));

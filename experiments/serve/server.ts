@@ -50,7 +50,7 @@ export async function createServer(options: ServerOptions) {
   const audits =
     options.audits === undefined
       ? null
-      : (await import('./thread-audits.ts')).threadAudits(options.audits, { store, quietMs, now });
+      : await (await import('./thread-audits.ts')).threadAudits(options.audits, { store, quietMs, now });
   const metrics = serverMetrics({ models, store, audits });
   const threads = growingThreads({ ...limits, store, now, audits });
   const app = bareServer({ limits, logger });

@@ -31,12 +31,12 @@ export interface Addition {
  * server are in its file, and in memory those of all servers on the same store.
  * @param options.quietMs milliseconds until an open thread is left out of the guarantee's check
  */
-export function threadAudits(
+export async function threadAudits(
   { file, mostQueries, ...draw }: AuditSettings,
   { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: () => Date },
 ) {
   const append = auditFile(file);
-  const audits = readAudits([file]);
+  const audits = await readAudits([file]);
   let queries = 0;
 
   /** Writes the file first, because the store may lose an audit. */
@@ -134,4 +134,4 @@ async function appended(
   return { ...thread, posts: [...thread.posts, ...fresh], ended };
 }
 
-export type ThreadAudits = ReturnType<typeof threadAudits>;
+export type ThreadAudits = Awaited<ReturnType<typeof threadAudits>>;

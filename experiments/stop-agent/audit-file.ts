@@ -1,16 +1,19 @@
 import {
   closeSync,
+  createReadStream,
   existsSync,
   fdatasyncSync,
   mkdirSync,
   openSync,
   readFileSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
+import { bytesIn, wholeText } from '../../src/data/text-lines.ts';
 import { InputError, onDisk } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
@@ -43,12 +46,14 @@ export function auditFile(path: string): (audit: Audit) => void {
  * end.
  * @throws InputError that names a line which is no audit
  */
-export function readAudits(paths: readonly string[]): Audit[] {
-  return inOrder(paths.flatMap(auditsIn));
+export async function readAudits(paths: readonly string[]): Promise<Audit[]> {
+  const audits: Audit[] = [];
+  for (const path of paths) audits.push(...(await auditsIn(path)));
+  return inOrder(audits);
 }
 
-function auditsIn(path: string): Audit[] {
-  const text = onDisk(`read the audits ${path}`, () => readFileSync(path, 'utf8'));
+async function auditsIn(path: string): Promise<Audit[]> {
+  const text = await wholeText(auditBytes(path), { path });
   // What stands after the last line break was cut off.
   return text
     .split('\n')
@@ -61,6 +66,12 @@ function auditsIn(path: string): Audit[] {
         `line ${index + 1} of ${path} is no audit; give files that \`decide\` or \`serve\` wrote with --audit`,
       );
     });
+}
+
+/** The bytes of a file, unpacked. Unlike a file of threads, it may be empty, or a pipe, which has no size. */
+function auditBytes(path: string): AsyncIterable<Uint8Array> {
+  const isSized = onDisk(`read the audits ${path}`, () => statSync(path)).size > 0;
+  return isSized ? bytesIn(path) : createReadStream(path);
 }
 
 /** Each thread once, in the order in which they opened. */

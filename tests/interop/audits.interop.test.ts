@@ -101,19 +101,19 @@ it('by two servers on one Redis, one of which is gone before the threads end', a
     }
   const policy = await openPolicy(bundle());
   const isEnded = ({ outcome }: Audit) => outcome !== null;
-  expect(readAudits(files).filter(isEnded).length).toBeLessThan(drawn.length);
+  expect((await readAudits(files)).filter(isEnded).length).toBeLessThan(drawn.length);
   await servers[0].app.close();
   await expect
     .poll(
       async () => {
         await servers[1].endQuietThreads();
-        return readAudits(files).filter(isEnded).length;
+        return (await readAudits(files)).filter(isEnded).length;
       },
       { timeout: 60_000, interval: 500 },
     )
     .toBe(drawn.length);
   const expected = await Promise.all(drawn.map((thread) => policy.audit(thread, { share: 0.5, seed: 1 })));
-  expect(byId(readAudits(files))).toEqual(byId(expected));
+  expect(byId(await readAudits(files))).toEqual(byId(expected));
   await Promise.all(stores.map((store) => store.close()));
   await redis.kill();
 });
@@ -183,7 +183,7 @@ it('of two servers under load, one of which is killed, are all kept and counted 
   const drawn = many.filter(({ id }) => isAudited(id, { share, seed: 1 }));
   const policy = await openPolicy(bundle());
   const expected = await Promise.all(drawn.map((thread) => policy.audit(thread, { share, seed: 1 })));
-  expect(byId(readAudits(files))).toEqual(byId(expected));
+  expect(byId(await readAudits(files))).toEqual(byId(expected));
   const monitored = await earshot(['monitor', 'policy', ...files, '--json'], { cwd });
   expect(JSON.parse(monitored.out)).toMatchObject({ now: { items: drawn.length }, waiting: 0, missing: 0, others: 0 });
 

@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
@@ -23,11 +24,11 @@ describe('audits from decide to monitor', () => {
     const audited = await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '50%');
     expect([audited.code, audited.out]).toEqual([0, plain.out]);
     const file = join(cwd, 'audits.jsonl');
-    const audits = readAudits([file]);
+    const audits = await readAudits([file]);
     expect(audits.length).toBeGreaterThan(160);
     expect(audits.length).toBeLessThan(240);
     await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
-    expect(readAudits([file]).map(({ threadId }) => threadId)).toEqual(audits.map(({ threadId }) => threadId));
+    expect((await readAudits([file])).map(({ threadId }) => threadId)).toEqual(audits.map(({ threadId }) => threadId));
 
     const found = await run('monitor', bundle, 'audits.jsonl');
     expect(found.errors).toMatch(/the guarantee of .* is violated: \d+ of the first \d+ audited predictions changed/);
@@ -38,9 +39,9 @@ describe('audits from decide to monitor', () => {
 
     // What a crash cut off is no audit, and the next one begins a line of its own.
     appendFileSync(file, '{"threadId": "cut');
-    expect(readAudits([file])).toHaveLength(audits.length);
+    expect(await readAudits([file])).toHaveLength(audits.length);
     await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
-    expect(readAudits([file])).toHaveLength(audits.length);
+    expect(await readAudits([file])).toHaveLength(audits.length);
   });
 
   it('give another threshold, which decide uses from then on', async () => {
@@ -59,6 +60,19 @@ describe('audits from decide to monitor', () => {
     expect(moved.errors).toContain('in the long run, on average, 5% of predictions would change');
     const text = await run('monitor', bundle, 'later.jsonl');
     expect(text.out).toContain('400 audits moved it so far');
+  });
+
+  it('are read packed, with a byte-order mark, and from files that hold none yet', async () => {
+    const { cwd, bundle, run } = await prepared();
+    await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
+    const audits = readFileSync(join(cwd, 'audits.jsonl'));
+    writeFileSync(join(cwd, 'packed.jsonl.gz'), gzipSync(audits));
+    writeFileSync(join(cwd, 'marked.jsonl'), `\ufeff${audits}`);
+    writeFileSync(join(cwd, 'empty.jsonl'), '');
+    const plain = await run('monitor', bundle, 'audits.jsonl');
+    expect(plain.out).toContain(' audits: ');
+    expect(await run('monitor', bundle, 'packed.jsonl.gz')).toEqual(plain);
+    expect(await run('monitor', bundle, 'empty.jsonl', 'marked.jsonl')).toEqual(plain);
   });
 
   it('are refused without a guarantee, and where a line is no audit', async () => {
@@ -96,6 +110,6 @@ describe('audits from decide to monitor', () => {
       0,
       expect.stringMatching(/the audits took 3\d queries, as many as --audit-queries/),
     ]);
-    expect(readAudits([join(cwd, 'capped.jsonl')]).length).toBeLessThan(60);
+    expect((await readAudits([join(cwd, 'capped.jsonl')])).length).toBeLessThan(60);
   });
 });

@@ -36,7 +36,7 @@ describe('audits of a server', () => {
       expected.push(await policy.audit(thread, { share: 1, seed: 1 }));
     }
     const byId = (all: readonly Audit[]) => new Map(all.map((audit) => [audit.threadId, withoutTimes(audit)]));
-    expect(byId(read())).toEqual(byId(expected));
+    expect(byId(await read())).toEqual(byId(expected));
 
     const { body } = await server.get('/v1/guarantee');
     expect(body).toMatchObject({ level: 0.05, audits: threads.length, waiting: 0, alarm: true, alarmAt: 20 });
@@ -65,7 +65,7 @@ describe('audits of a server', () => {
     // The same id with another claim is another thread.
     const namesake = { ...others[0], id: first.id };
     for (const { id, posts } of [first, ...others]) await server.post(id, { posts, end: true });
-    expect(new Set(read().map(({ threadId }) => threadId))).toEqual(new Set(others.map(({ id }) => id)));
+    expect(new Set((await read()).map(({ threadId }) => threadId))).toEqual(new Set(others.map(({ id }) => id)));
     const policy = await openPolicy(folder);
     expect(await Promise.all([first, namesake, ...others].map(policy.isCalibratedOn))).toEqual([
       true,
@@ -88,12 +88,12 @@ describe('audits of a server', () => {
     });
     await server.post('t', { posts: [post('a'), post('b')] });
     await server.post('t', { posts: [post('b'), post('c')] });
-    expect(read()).toMatchObject([{ threadId: 't', outcome: null }]);
+    expect(await read()).toMatchObject([{ threadId: 't', outcome: null }]);
     await server.endQuietThreads();
-    expect(read()).toMatchObject([{ outcome: null }]);
+    expect(await read()).toMatchObject([{ outcome: null }]);
     now += threadLimits.idleMs;
     await server.endQuietThreads();
-    expect(read()).toMatchObject([{ outcome: { posts: 3, postsUsed: 1, queries: 2 } }]);
+    expect(await read()).toMatchObject([{ outcome: { posts: 3, postsUsed: 1, queries: 2 } }]);
     now += threadLimits.idleMs;
     expect(await store.count()).toBe(0);
   });
@@ -103,12 +103,12 @@ describe('audits of a server', () => {
     const server = await smallServer({ bundles: { small: await biasedBundle(50) }, audits });
     await server.post('t', { posts: [post('a')] });
     await server.app.inject({ method: 'DELETE', url: '/v1/threads/t' });
-    expect(read()).toMatchObject([{ outcome: { missing: 'the thread was deleted' } }]);
+    expect(await read()).toMatchObject([{ outcome: { missing: 'the thread was deleted' } }]);
 
     const none = logged({ share: 1e-9 });
     const other = await smallServer({ bundles: { small: await biasedBundle(50) }, audits: none.audits });
     await other.post('t', { posts: [post('a'), post('b')], end: true });
-    expect(none.read()).toEqual([]);
+    expect(await none.read()).toEqual([]);
     expect((await other.store.read('small/t', null))?.posts).toEqual([]);
     expect((await other.get('/v1/guarantee')).body.error).toContain('has no guarantee');
   });
