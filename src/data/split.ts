@@ -129,7 +129,7 @@ export function partSizes(parts: Readonly<Record<string, PartSize>>, total: numb
   if (needed > total)
     throw new InputError(
       `the parts need ${needed} threads (${entries.map(([name, size]) => `${name}: ${size === 'rest' ? 'at least 1' : sizes.get(name)}`).join(', ')}) ` +
-        `but there are ${total}; ask for fewer, or give shares such as 0.2`,
+        `but there are ${total}; make the parts smaller, or give more threads`,
     );
   if (rest !== undefined) sizes.set(rest, total - requested);
   const empty = [...sizes].find(([, size]) => size === 0);
