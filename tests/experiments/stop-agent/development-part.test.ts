@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
@@ -67,4 +67,12 @@ it('keeps decisions on the development part apart from those on the test', async
 
   const asked = await earshot(['train', 'tiny.yaml', '--jobs', '1'], { cwd });
   expect(asked.errors).not.toMatch(/training/);
+
+  // The split has a development part already, so that is no advice.
+  rmSync(join(run.path, 'development-decisions.jsonl'));
+  const { code, errors } = await earshot(['report', 'runs/tiny'], { cwd });
+  expect([code, errors]).toEqual([
+    1,
+    expect.stringMatching(/development-decisions\.jsonl was made .* \(it is missing\): run again \(.*--restart\)/),
+  ]);
 });
