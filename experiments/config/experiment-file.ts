@@ -15,7 +15,12 @@ import { isPlainObject, mergeDeep, overrideOf, type PlainObject } from './overri
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
 
 /** The first keys of every experiment. */
-export const experimentName = name.describe('names the run directories');
+export const experimentName = name
+  .refine(
+    (text) => text.toLowerCase() !== 'cache',
+    'the folder of this name holds what all runs share, such as paid judgements; choose another name',
+  )
+  .describe('names the run directories');
 export const seedList = z
   .array(seedSchema)
   .min(1)

@@ -78,6 +78,12 @@ describe('an experiment file that is wrong', () => {
     );
   });
 
+  it('is not called as the folder that all runs share, by itself or by an option', async () => {
+    const reason = 'the folder of this name holds what all runs share, such as paid judgements; choose another name';
+    expect(await complaint({ name: 'cache' })).toContain(`\n  name: ${reason} (found "cache")`);
+    expect(await complaint({}, { words: ['--name', 'Cache'] })).toContain(`\n  name: ${reason} (found "Cache")`);
+  });
+
   it('is not mended by a wrong --set or option', async () => {
     const set = (text: string) => complaint({}, { words: ['--set', text] });
     expect(await set('agent.iterations')).toContain(
@@ -125,7 +131,7 @@ describe('threads that are wrong', () => {
 
   it('are counted where they are too few, or without labels', async () => {
     expect(await complaint(fromFile, withThreads(threadLines(30)))).toContain(
-      'the parts need 60 threads (detector: 20, demonstrations: 12, environment: 12, test: 16) but there are 30;',
+      'the parts need 60 threads (detector: 20, demonstrations: 12, environment: 12, test: 16) but there are 30; make the parts smaller, or give more threads',
     );
     expect(await complaint(fromFile, withThreads(threadLines(30, { labelled: false })))).toContain(
       'none of the 30 threads has a label (rumor: true or false) that demonstrations and tests could use',
