@@ -74,7 +74,8 @@ export async function* readDelimitedRows(
   }
   let names: readonly string[] | null = null;
   let line = hint === '' ? 1 : 2;
-  const rowOf = (record: readonly string[]): DelimitedRow | null => {
+  const rowOf = (fields: readonly string[]): DelimitedRow | null => {
+    const record = fields.map(formulaText);
     const place = `${path}:${line}`;
     const lines = linesOf(record);
     line += lines;
@@ -130,6 +131,12 @@ export async function* readDelimitedRows(
       });
     });
   }
+}
+
+/** The text of a field that is a formula of one text, `="0123"`, by which spreadsheets keep an id whole. */
+function formulaText(field: string): string {
+  const text = /^="((?:[^"]|"")*)"$/.exec(field)?.[1];
+  return text === undefined ? field : text.replaceAll('""', '"');
 }
 
 const lineBreak = /\r\n|\r|\n/;

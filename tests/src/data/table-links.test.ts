@@ -107,6 +107,14 @@ it('leaves out the empty rows that spreadsheets write below the last', async () 
   expect((await imported('thread_id,text,label\nt,one,k\n,,\n , ,\n')).threads).toEqual([['t', ['t', null]]]);
 });
 
+it('reads a formula of one text, by which spreadsheets keep an id whole, as the text', async () => {
+  const table = 'thread_id,="post_id",text\n="0071",="8","=""a """"b"""""""\n="0071",=9,"=""x"" & ""y"""\n';
+  const { all } = await imported(table);
+  expect(all.map(({ id, posts }) => [id, ...posts.map((post) => [post.id, post.text])])).toEqual([
+    ['0071', ['8', 'a "b"'], ['=9', '="x" & "y"']],
+  ]);
+});
+
 it('takes hexadecimal ids for no rounded numbers', async () => {
   expect((await imported('thread_id,text\n12e45678,a\n')).threads).toEqual([['12e45678', ['12e45678', null]]]);
   for (const id of ['1.2E17', '1e+17', '12E+16'])
