@@ -62,11 +62,6 @@ export class LiveChatService implements ChatService {
     return this.tally.rows();
   }
 
-  /** Requests that may be in progress at the endpoint at present. */
-  concurrencyOf(endpoint: Endpoint): number {
-    return this.lineOf(endpoint).limiter.limit;
-  }
-
   async chat(request: ChatRequest): Promise<ChatAnswer> {
     const { endpoint } = request;
     this.budget.checkPrices(endpoint);

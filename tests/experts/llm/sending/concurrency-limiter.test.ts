@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CallFailure } from '../../../../experts/llm/call-failure.ts';
+import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
 import { ConcurrencyLimiter } from '../../../../experts/llm/sending/concurrency-limiter.ts';
+import type { ScriptedReply } from '../../../llm-server/scripted-rule.ts';
 import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 const never = new AbortController().signal;
@@ -101,22 +103,31 @@ describe('ConcurrencyLimiter', () => {
 });
 
 describe('adaptive concurrency', () => {
+  /**
+   * An endpoint that answers one request, which the others wait for. It fails the next ones once they are all under way,
+   * and counts from then on how many are.
+   */
+  async function failing(count: number, { failure, ...input }: { failure: ScriptedReply } & Partial<EndpointInput>) {
+    const server = await startServer((_body, { index }) => {
+      if (index === count) Object.assign(server, { gathers: 0, maxConcurrency: 0 });
+      return index > 0 && index <= count ? failure : { text: 'yes', delayMs: 20 };
+    });
+    const service = quickService();
+    const endpoint = endpointAt(server, input);
+    const askMany = (calls: number) => Promise.all(Array.from({ length: calls }, () => service.chat(ask(endpoint))));
+    await askMany(1);
+    server.gathers = count;
+    return { server, askMany };
+  }
+
   it('halves on 429 and grows back, never above its bound', async () => {
-    let isBusy = false;
-    const server = await startServer(() => (isBusy ? { status: 429 } : { text: 'yes', delayMs: 2 }));
-    const endpoint = endpointAt(server, { concurrency: 12 });
-    const service = quickService({ retry: { maxAttempts: 5000 } });
-    const many = (count: number) => Promise.all(Array.from({ length: count }, () => service.chat(ask(endpoint))));
-    await many(8);
-    expect(service.concurrencyOf(endpoint)).toBe(8);
-    isBusy = true;
-    const refused = many(8);
-    await vi.waitFor(() => expect(service.concurrencyOf(endpoint)).toBe(1), { interval: 2, timeout: 5000 });
-    isBusy = false;
-    await refused;
-    await many(300);
-    expect(service.concurrencyOf(endpoint)).toBe(12);
-    expect(server.maxConcurrency).toBeLessThanOrEqual(12);
+    const { server, askMany } = await failing(8, { failure: { status: 429 }, concurrency: 12 });
+    await askMany(16);
+    expect(server.maxConcurrency).toBeLessThan(8);
+    await askMany(100);
+    server.gathers = 12;
+    await askMany(24);
+    expect(server.maxConcurrency).toBe(12);
   });
 
   it('is shared by all that ask the same model at the same address', async () => {
@@ -129,11 +140,9 @@ describe('adaptive concurrency', () => {
   });
 
   it('halves when requests time out', async () => {
-    const server = await startServer((_body, { index }) => (index < 4 ? { fault: 'hang' } : 'yes'));
-    const endpoint = endpointAt(server, { timeoutMs: 60, concurrency: 4 });
-    const service = quickService();
-    await Promise.all(Array.from({ length: 4 }, () => service.chat(ask(endpoint))));
-    expect(service.concurrencyOf(endpoint)).toBeLessThan(4);
+    const { server, askMany } = await failing(4, { failure: { fault: 'hang' }, timeoutMs: 500, concurrency: 4 });
+    await askMany(4);
+    expect(server.maxConcurrency).toBeLessThan(4);
   });
 
   it('keeps everyone from asking while the server wants to be left alone', async () => {
