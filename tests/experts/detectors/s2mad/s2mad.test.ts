@@ -239,6 +239,12 @@ describe('s2mad', () => {
     ]);
   });
 
+  it('reads a score that is a number in quotes', async () => {
+    const { server, detector } = await setUp({ scorer: '{"reason": "r", "score": "0.8"}', supporter: 'So.\nrumor' });
+    expect((await detector.judge(prefix(2))).transcript[0].text).toMatch(/^2: 0\.8/);
+    expect(askedOf(server, 'scorer')).toHaveLength(1);
+  });
+
   it('forgets a score that could not be had, and asks again', async () => {
     let refuses = true;
     const scorer: Part = (body) => (refuses ? { status: 400, message: 'no' } : scoreByText(body));

@@ -81,9 +81,11 @@ describe('chatJson', () => {
     ['case', '{"label": "FALSE", "score": 0}'],
     ['quotation marks and stars', '{"label": "**\u201cFalse\u201d**", "score": 0}'],
     ['a fence', '```json\n{"label": "false", "score": 0}\n```'],
+    ['a number in quotes', '{"label": "false", "score": "0"}'],
+    ['numbers in quotes beside case', '{"label": "FALSE", "score": " -0.0 "}'],
   ])('forgives %s', async (_name, text) => {
     const { server, request } = await setUp([text]);
-    expect((await chatJson(request)).value.label).toBe('false');
+    expect((await chatJson(request)).value).toMatchObject({ label: 'false', score: expect.closeTo(0) });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -95,6 +97,9 @@ describe('chatJson', () => {
     ['a key given twice', '{"label": "true", "score": 0, "lab\\u0065l": "false"}', /a key stands twice/],
     ['another spelling of a key', '{"Label": "true", "score": 0}', /does not fit the schema/],
     ['marks that mean something', '{"label": "true?", "score": 0}', /does not fit the schema/],
+    ['a share in quotes', '{"label": "false", "score": "80%"}', /expected number, received string/],
+    ['a number in quotes beyond the range', '{"label": "true", "score": "8"}', /expected number, received string/],
+    ['nothing as a number', '{"label": "true", "score": ""}', /expected number, received string/],
     ['another word', '{"label": "not true", "score": 0}', /does not fit the schema/],
   ])('does not read %s', async (_name, reply, problem) => {
     const { server, request } = await setUp([reply, good]);
