@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   closeSync,
   createReadStream,
   existsSync,
@@ -17,17 +18,27 @@ import { bytesIn, wholeText } from '../../src/data/text-lines.ts';
 import { InputError, onDisk } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
+/** How each line of audits begins. */
+const beginning = '{"threadId":';
+
 /**
  * Appends audits to a file, a line each. One that has ended is on the disk once it was added.
- * @throws InputError where the disk refuses
+ * @throws InputError where the disk refuses, or the file holds something else
  */
 export function auditFile(path: string): (audit: Audit) => void {
   const attempt = <Value>(work: () => Value) => onDisk(`write audits to ${path}`, work);
   attempt(() => {
     mkdirSync(dirname(path), { recursive: true });
     if (!existsSync(path)) writeFileSync(path, '');
+    const lines = readFileSync(path, 'utf8').split('\n');
+    const last = lines.pop() ?? '';
+    if (lines.length > 0 ? auditIn(lines[0]) === null : !beginning.startsWith(last.slice(0, beginning.length)))
+      throw new InputError(
+        `${path} holds no audits, and new ones would be appended to it; name another file in --audits`,
+      );
     // A crash may have cut off the last line, which nobody was told is there.
-    truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1);
+    if (auditIn(last) === null) truncateSync(path, statSync(path).size - Buffer.byteLength(last));
+    else appendFileSync(path, '\n');
   });
   return (audit) =>
     attempt(() => {
@@ -54,18 +65,20 @@ export async function readAudits(paths: readonly string[]): Promise<Audit[]> {
 
 async function auditsIn(path: string): Promise<Audit[]> {
   const text = await wholeText(auditBytes(path), { path });
-  // What stands after the last line break was cut off.
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .flatMap((line, index) => {
-      if (line === '') return [];
-      const parsed = auditSchema.safeParse(jsonOrUndefined(line));
-      if (parsed.success) return [parsed.data];
-      throw new InputError(
-        `line ${index + 1} of ${path} is no audit; give files that \`decide\` or \`serve\` wrote with --audit`,
-      );
-    });
+  const lines = text.split('\n');
+  return lines.flatMap((line, index) => {
+    const audit = auditIn(line);
+    if (audit !== null) return [audit];
+    // What stands after the last line break was cut off.
+    if (line === '' || index === lines.length - 1) return [];
+    throw new InputError(
+      `line ${index + 1} of ${path} is no audit; give files that \`decide\` or \`serve\` wrote with --audit`,
+    );
+  });
+}
+
+function auditIn(line: string): Audit | null {
+  return auditSchema.safeParse(jsonOrUndefined(line)).data ?? null;
 }
 
 /** The bytes of a file, unpacked. Unlike a file of threads, it may be empty, or a pipe, which has no size. */

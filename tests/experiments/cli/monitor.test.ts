@@ -75,6 +75,25 @@ describe('audits from decide to monitor', () => {
     expect(await run('monitor', bundle, 'empty.jsonl', 'marked.jsonl')).toEqual(plain);
   });
 
+  it('are appended to audits alone, also behind a last line without its end', async () => {
+    const { cwd, bundle, run } = await prepared();
+    const one = ['decide', 'one.jsonl', '--policy', bundle, '--audit', '1', '--audits'];
+    const files = { 'one.jsonl': JSON.stringify(threads[0]), 'packed.gz': gzipSync('{}\n'), 'notes.txt': 'a\nb' };
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
+    for (const [name, content] of Object.entries(files)) {
+      const { code, errors } = await run(...one, name);
+      expect([code, errors]).toEqual([1, expect.stringContaining(`${name} holds no audits, and new ones would be`)]);
+      expect(readFileSync(join(cwd, name))).toEqual(Buffer.from(content));
+    }
+    const file = join(cwd, 'audits.jsonl');
+    expect((await run(...one, 'audits.jsonl')).code).toBe(0);
+    writeFileSync(file, readFileSync(file, 'utf8').trimEnd());
+    expect(await readAudits([file])).toHaveLength(1);
+    writeFileSync(join(cwd, 'one.jsonl'), JSON.stringify(threads[1]));
+    expect((await run(...one, 'audits.jsonl')).code).toBe(0);
+    expect(await readAudits([file])).toHaveLength(2);
+  });
+
   it('are refused without a guarantee, and where a line is no audit', async () => {
     const { cwd, bundle, run } = await prepared();
     const plain = await mixedBundle();
