@@ -6,6 +6,7 @@ import { existingPath } from '../../src/missing-path.ts';
 import { terminalTable } from '../report/table.ts';
 import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
+import { refuseInputAsOutput } from './shared-options.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
 export function annotationsCommand(terminal: Terminal) {
@@ -130,6 +131,7 @@ function exportCommand(terminal: Terminal) {
     .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--json', 'print the count as JSON')
     .action(async (path, file, { json }) => {
+      refuseInputAsOutput({ out: file, inputs: [path] });
       const exported = await withStore(path, (store) => store.export(file));
       const value = { store: path, file, exported };
       printResult(terminal, { json, value, text: `${exported} annotations: ${file}\n` });

@@ -7,6 +7,7 @@ import { writeThreads } from '../../src/data/thread-file.ts';
 import { present } from '../../src/present.ts';
 import { collect, optionValue } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
+import { refuseInputAsOutput } from './shared-options.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 interface Options extends Partial<Record<TableField, string>> {
@@ -67,6 +68,7 @@ async function importToFile(
   const { stdout } = terminal;
   // Report a misspelt format before reading anything.
   const isNamed = findImporter(format).takes.includes('label');
+  refuseInputAsOutput({ out: options.out, inputs: [...options.paths, ...present([options.texts])] });
   const skipped = collectSkipped(terminal);
   const notes: string[] = [];
   const doubts: string[] = [];

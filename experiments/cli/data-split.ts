@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { taskIn } from '../../src/data/classes-of-labels.ts';
 import { groupBy } from '../../src/data/group-by.ts';
@@ -7,10 +7,10 @@ import { goldName } from '../../src/data/task.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { entryOf } from '../../src/entry-of.ts';
-import { InputError } from '../../src/errors.ts';
 import { terminalTable } from '../report/table.ts';
 import { optionValue, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
+import { refuseInputAsOutput } from './shared-options.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 /** Properties that parts are stratified or counted by. */
@@ -59,11 +59,7 @@ Examples:
         stratifyBy,
       });
       const fileOf = (part: string) => join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
-      const same = Object.keys(parts).find((part) => resolve(fileOf(part)) === resolve(path));
-      if (same !== undefined)
-        throw new InputError(
-          `the part ${same} would be written over ${path}, which it is read from; choose another --out`,
-        );
+      for (const part of Object.keys(parts)) refuseInputAsOutput({ out: fileOf(part), inputs: [path] });
       const countedBy = stratifyBy ?? labelOf(source, { name: undefined, path });
       const countsOf = (threads: readonly ThreadFacts[]): Record<string, number> =>
         Object.fromEntries(Array.from(groupBy(threads, countedBy), ([label, { length }]) => [label, length]));

@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { terminalTable } from '../report/table.ts';
+import { refuseInputAsOutput } from './shared-options.ts';
 import type { Terminal } from './terminal.ts';
 
 export function evaluateCommand(terminal: Terminal) {
@@ -26,6 +27,7 @@ Examples:
     )
     .action(async (run, options) => {
       const { data, detector, skipInvalid = false, includeTrained = false, out, json } = options;
+      if (out !== undefined) refuseInputAsOutput({ out, inputs: [data] });
       const { evaluateRun } = await import('../stop-agent/evaluate-run.ts');
       const { scoresJson } = await import('../stop-agent/metrics.ts');
       const { evaluationTable } = await import('../stop-agent/report/systems-table.ts');

@@ -17,6 +17,7 @@ import type { Experiment } from '../stop-agent/experiment.ts';
 import { answersTo } from './init-answers.ts';
 import { type OptionsOf, properShare, refuseOptions } from './option-values.ts';
 import { questions } from './questions.ts';
+import { refuseInputAsOutput } from './shared-options.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 /** With fewer labelled threads, scores and detectors change much from one draw to the next. */
@@ -130,6 +131,7 @@ async function init(argument: string | undefined, options: InitOptions & { termi
       stderr.write(
         `${wrapped(`${labelled} threads are labelled for ${answers.task.name}. With fewer than ${fewLabels}, scores say little, and each further label helps much: label more if you can.`, { width: proseWidth(terminal) })}\n`,
       );
+    refuseInputAsOutput({ out, inputs: [path] });
     const text = experimentText({ ...answers, threads: path, timing });
     // Read and split as a training would, so that what is written runs.
     const raw: PlainObject = parse(text);

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { InputError } from '../../src/errors.ts';
@@ -78,6 +79,12 @@ export const answerLinesOption = new Option('--answer-lines').hideHelp();
 /** The words of such a process. */
 export function answeringWords({ words }: Pick<Terminal, 'words'>): string[] {
   return [...words, answerLinesOption.long ?? ''];
+}
+
+/** @throws InputError if a command would write over a file that it reads */
+export function refuseInputAsOutput({ out, inputs }: { out: string; inputs: readonly string[] }): void {
+  if (inputs.some((input) => resolve(input) === resolve(out)))
+    throw new InputError(`${out} would be written over, and is read for it; write to another file`);
 }
 
 /** @throws InputError if a file would be written over */

@@ -284,6 +284,20 @@ it.each([['stats'], ['list'], ['unreadable', '--forget'], ['show', 't:1'], ['exp
 );
 
 it.each([
+  ['data', 'import', 'threads', 'other.jsonl', 'in.jsonl', '--out', 'in.jsonl'],
+  ['data', 'import', 'twitter1516', 'twitter15', '--texts', 'in.jsonl', '--out', './in.jsonl'],
+  ['annotations', 'export', 'in.jsonl', 'in.jsonl'],
+  ['evaluate', 'runs/a', '--data', 'in.jsonl', '--out', 'in.jsonl'],
+  ['init', 'in.jsonl', '--yes', '--name', 'mine', '--out', 'in.jsonl', '--force'],
+])('does not write over a file that it reads: %s', async (...words) => {
+  const content = threadLines(60);
+  const cwd = temporaryFolder({ 'in.jsonl': content, 'other.jsonl': threadLines(1) });
+  const { code, errors } = await earshot(words, { cwd });
+  expect([code, errors]).toEqual([1, expect.stringMatching(/in\.jsonl would be written over, and is read for it;/)]);
+  expect(readFileSync(join(cwd, 'in.jsonl'), 'utf8')).toBe(content);
+});
+
+it.each([
   [['train', 'my.yaml', '--resume'], "unknown option '--resume' (removed: the same command resumes without it)"],
   [['data', 'import', 'csv', 'a.csv', '-o', 'b', '--max-line-mb', '1'], '(removed: set EARSHOT_MAX_LINE_MB)'],
   [

@@ -184,7 +184,10 @@ describe('data split', () => {
     const folder = temporaryFolder({ 'a.jsonl': lines(4) });
     const path = join(folder, 'a.jsonl');
     const run = await data('split', path, '-p', 'a=2', '-p', 'b=rest', '-o', folder);
-    expect([run.code, run.errors]).toEqual([1, expect.stringContaining(`the part a would be written over ${path}`)]);
+    expect([run.code, run.errors]).toEqual([
+      1,
+      expect.stringContaining(`${path} would be written over, and is read for it`),
+    ]);
     expect(await loadThreads(path)).toHaveLength(4);
     expect(existsSync(join(folder, 'b.jsonl'))).toBe(false);
   });
