@@ -1,11 +1,15 @@
+import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { counted } from '../../src/counted.ts';
 import { csvText } from '../../src/csv-text.ts';
 import { readDelimitedFile } from '../../src/data/importers/delimited-file.ts';
 import { itemsOfJson } from '../../src/data/importers/foreign-files.ts';
 import { readWholeText } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 import { type Choice, nextChoice } from './choose.ts';
+import type { LabelRecord } from './label-file.ts';
 import type { Labelling } from './labelling.ts';
 
 /*
@@ -15,13 +19,17 @@ import type { Labelling } from './labelling.ts';
 /** The answer of an annotator who cannot tell the class. */
 const cannotTell = "can't tell";
 
-/** Writes the next threads to label for another program and returns their number. */
+/**
+ * Writes the next threads to label for another program and returns their number.
+ * @throws InputError for a file with labels that were not read, or with something else
+ */
 export async function writeNext(
   path: string,
   options: { labelling: Labelling; count: number; isRandom: boolean; format: LabelFormat },
 ): Promise<number> {
   const { labelling, count, isRandom, format } = options;
   const { order, file, threads, task } = labelling;
+  await refuseUnread(path, labelling);
   const { classOf } = file.answers();
   const ranking = isRandom ? [] : ((await labelling.learn())?.ranking ?? []);
   const items: LabelItem[] = [];
@@ -36,6 +44,26 @@ export async function writeNext(
   }
   writeFileAtomically(path, textOf[format](items, [...task.labels, cannotTell]));
   return items.length;
+}
+
+/** Whoever filled in a file and asks for the next threads before it was read would lose the labels. */
+async function refuseUnread(path: string, labelling: Labelling): Promise<void> {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const { all } = labelling.file.answers();
+  const unread = await answersIn(path, labelling)
+    .then((answers) => answers.filter((answer) => !all.some((each) => isSame(each, answer))).length)
+    .catch((error: unknown) => {
+      if (!(error instanceof InputError)) throw error;
+      throw new InputError(`${path} is there already and cannot be read, so it is not written over: ${error.message}`);
+    });
+  if (unread > 0)
+    throw new InputError(
+      `${path} has ${counted(unread, 'label')} that ${unread === 1 ? 'was' : 'were'} not read; give --read ${quoted(path)}, too, or another file`,
+    );
+}
+
+function isSame(left: Answer, right: Answer): boolean {
+  return left.thread === right.thread && left.class === right.class;
 }
 
 type LabelItem = Choice & { readonly text: string };
@@ -69,12 +97,25 @@ export async function readLabels(
   path: string,
   { labelling, annotator, now }: { labelling: Labelling; annotator: string; now: () => Date },
 ): Promise<number> {
-  const { file, task } = labelling;
-  const ids = new Set(labelling.order);
+  const { file } = labelling;
   const mine = file.answers().all.filter((record) => record.annotator === annotator);
   const before = new Map(mine.map((record) => [record.thread, record.class]));
   const time = now().toISOString();
-  const records = (await readItems(path, task.name)).flatMap(({ place, thread, answer, chosen, chance }) => {
+  const answers = (await answersIn(path, labelling)).filter((answer) => before.get(answer.thread) !== answer.class);
+  for (const { thread, class: label, chosen, chance } of answers) {
+    const kind = label === null ? ('cannot-tell' as const) : ('label' as const);
+    file.append({ kind, thread, class: label, annotator, time, chosen, chance });
+  }
+  return answers.length;
+}
+
+/** A class, or null for "can't tell". */
+type Answer = Pick<LabelRecord, 'thread' | 'class'>;
+
+/** The answers in a file of threads. @throws InputError for an unknown thread or class */
+async function answersIn(path: string, { order, task }: Labelling): Promise<(Answer & Choice)[]> {
+  const ids = new Set(order);
+  return (await readItems(path, task.name)).flatMap(({ place, thread, answer, chosen, chance }) => {
     const text = answer.trim();
     if (text === '') return [];
     const label = text.toLowerCase().replace('’', "'") === cannotTell ? null : text;
@@ -84,12 +125,8 @@ export async function readLabels(
         ? `the class is ${JSON.stringify(label)}; it must be one of ${task.labels.join(', ')} or ${cannotTell}, or empty`
         : null;
     if (wrong !== null) throw new InputError(`${place}: ${wrong}`);
-    if (before.get(thread) === label) return [];
-    const kind = label === null ? ('cannot-tell' as const) : ('label' as const);
-    return [{ kind, thread, class: label, annotator, time, chosen, chance }];
+    return [{ thread, class: label, chosen, chance }];
   });
-  for (const record of records) file.append(record);
-  return records.length;
 }
 
 const thread = z.string();

@@ -98,6 +98,30 @@ describe('label without the page', () => {
     expect(out).toContain('2 of 120 threads have the label outcome');
   });
 
+  it('does not write over labels that were not read, or over another file', async () => {
+    const { cwd, succeed, fillIn, table } = folder();
+    const next = ['--next', '3', '--csv', 'next.csv'];
+    await succeed(...classes, ...next);
+    await succeed(...next);
+    fillIn((id) => outcomeOf.get(id) ?? '');
+    const filled = table();
+    const refused = async (...words: string[]) => {
+      const { code, errors } = await earshot([...label, ...words], { cwd });
+      expect(code).toBe(1);
+      return errors;
+    };
+    expect(await refused(...next)).toContain(
+      'next.csv has 3 labels that were not read; give --read next.csv, too, or another file',
+    );
+    expect(table()).toBe(filled);
+    expect(await refused('--next', '3', '--csv', 'threads.jsonl')).toContain(
+      'threads.jsonl is there already and cannot be read, so it is not written over: threads.jsonl:1 is no labelled',
+    );
+    await succeed('--read', 'next.csv', '--annotator', 'anna');
+    await succeed(...next, '--annotator', 'bob');
+    expect(table()).not.toBe(filled);
+  });
+
   it.each([
     [
       'a class that there is not',
