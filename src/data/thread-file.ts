@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { writeText } from '../atomic-file.ts';
 import { InputError } from '../errors.ts';
@@ -180,7 +181,8 @@ export function parseThread(value: unknown, { place, path }: ThreadPlace): Threa
 /** @throws InputError for a file with the name of a table, with the command that makes threads of it */
 export function refuseTable(path: string, { after = '' }: { after?: string } = {}): void {
   const [, ending] = /\.(csv|tsv|parquet)(?:\.gz)?$/i.exec(path) ?? [];
-  if (ending === undefined) return;
+  // Reading a file that is not there says so.
+  if (ending === undefined || !existsSync(path)) return;
   const format = ending.toLowerCase() === 'parquet' ? 'parquet' : 'csv';
   throw new InputError(
     `${path} is a table; make threads of it first: \`earshot data import ${format} ${quoted(path)} --out threads.jsonl\`${after}`,

@@ -184,10 +184,17 @@ describe('init', () => {
 
   it('asks again where an answer is no thread file and no detector', async () => {
     const cwd = folder();
-    const stdin = Readable.from(['nosuch.jsonl\nthreads.csv\nthreads.jsonl\n', '\n', 'gpt\nlocal\n', 'asked\n']);
+    writeFileSync(join(cwd, 'threads.csv'), 'a,b\n');
+    const stdin = Readable.from([
+      'nosuch.jsonl\nnone.csv\nthreads.csv\nthreads.jsonl\n',
+      '\n',
+      'gpt\nlocal\n',
+      'asked\n',
+    ]);
     const made = await earshot(['init'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
     expect(made.errors).toContain('there is no nosuch.jsonl');
+    expect(made.errors).toContain('there is no none.csv');
     expect(made.errors).toContain('threads.csv is a table;');
     expect(made.errors).toContain('there is no detector file gpt;');
     expect(existsSync(join(cwd, 'asked.yaml'))).toBe(true);
