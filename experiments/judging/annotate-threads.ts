@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { AnnotateResult } from '../../experts/annotate.ts';
 import type { AnnotationRow } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
@@ -34,7 +33,9 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
   const reading = { skipInvalid, onSkipped: context.onNote };
   const threads = (await loadThreads(options.threads, reading)).slice(0, limit);
   // A dry run leaves nothing behind, not even an empty store.
-  const store = AnnotationStore.open(mode === 'dry-run' && !existsSync(options.store) ? ':memory:' : options.store);
+  const store = AnnotationStore.open(
+    mode === 'dry-run' && !AnnotationStore.isThere(options.store) ? ':memory:' : options.store,
+  );
   const rows: AnnotationRow[] = [];
   const onJudgement = (row: AnnotationRow) => {
     rows.push(row);

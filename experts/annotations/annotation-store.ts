@@ -77,15 +77,19 @@ export class AnnotationStore {
     return new AnnotationStore(path);
   }
 
+  /** Whether there is something to read. SQLite makes a new database of a file of no bytes, and of one byte, too. */
+  static isThere(path: string): boolean {
+    return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 1;
+  }
+
   /**
-   * Opens a store for reading what is there. SQLite would make a store of a file of no bytes, and of one byte, too.
+   * Opens a store for reading what is there.
    * @throws InputError also for a file that is absent or empty
    */
   static openExisting(path: string): AnnotationStore {
-    const { size } = statSync(existingPath(path));
-    if (size <= 1)
+    if (!AnnotationStore.isThere(existingPath(path)))
       throw new InputError(
-        `${path} is no annotation store: it has ${counted(size, 'byte')}. Name the file that \`earshot annotate --store\` or a run wrote, or restore it from an export or a copy`,
+        `${path} is no annotation store: it has ${counted(statSync(path).size, 'byte')}. Name the file that \`earshot annotate --store\` or a run wrote, or restore it from an export or a copy`,
       );
     return AnnotationStore.open(path);
   }

@@ -215,7 +215,10 @@ const noText: readonly (readonly [RegExp, string])[] = [
   [/^28b52ffd/, `is packed with zstd, ${unpack}`],
   [/^d0cf11e0a1b1/, 'is an old Excel workbook; save the sheet as "CSV UTF-8"'],
   [/^255044462d/, 'is a PDF; a table, or JSON, is needed here'],
-  [/^53514c697465/, 'is an SQLite database; export its posts as CSV'],
+  [
+    /^53514c697465/,
+    'is an SQLite database; export its posts as CSV, or an annotation store by `earshot annotations export`',
+  ],
   [/^(fffe0000|0000feff)/, 'is in UTF-32, which is not read; convert it to UTF-8'],
 ];
 

@@ -45,6 +45,10 @@ describe('annotate with language models', () => {
     const limited = await earshot([...judge, '--dry-run', '--limit', '2'], { cwd });
     expect(limited.out).toMatch(/^2 threads, 10 prefixes: 10 to ask about, 0 cached\n/);
 
+    writeFileSync(join(cwd, 'judged.sqlite'), '');
+    expect(await earshot([...judge, '--dry-run'], { cwd })).toEqual(dry);
+    expect(readFileSync(join(cwd, 'judged.sqlite'), 'utf8')).toBe('');
+
     const first = await earshot([...judge, '--concurrency', '4'], { cwd });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toMatch(

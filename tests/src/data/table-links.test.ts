@@ -156,7 +156,10 @@ it('says that JSON values follow one another', async () => {
 it.each([
   ['d0cf11e0a1b11ae1', 'is an old Excel workbook'],
   ['255044462d312e34', 'is a PDF'],
-  ['53514c69746520666f726d6174', 'is an SQLite database'],
+  [
+    '53514c69746520666f726d6174',
+    'is an SQLite database; export its posts as CSV, or an annotation store by `earshot annotations export`',
+  ],
   ['fffe000074000000', 'is in UTF-32'],
 ])('names a file that begins with %s', async (bytes, name) => {
   const folder = temporaryFolder({ file: Buffer.from(bytes, 'hex') });
