@@ -4,6 +4,7 @@ import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { markedEncoding } from '../../src/data/text-encoding.ts';
 import { refuseTable } from '../../src/data/thread-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { missingPath, missingPathWith } from '../../src/missing-path.ts';
@@ -123,9 +124,11 @@ function refuseData(path: string): void {
  */
 export async function readYamlMap(path: string, options: { what: string; holds: string }): Promise<PlainObject> {
   if (!existsSync(path)) throw new InputError(missingPath(path, (other) => /\.ya?ml$/i.test(other)));
-  const text = await readFile(path, 'utf8').catch((error) => {
+  const bytes = await readFile(path).catch((error) => {
     throw diskError(error, { what: `read the ${options.what} ${path}` });
   });
+  // PowerShell writes UTF-16 where output goes to a file.
+  const text = new TextDecoder(markedEncoding(bytes) ?? 'utf-8').decode(bytes);
   const value = parseYaml(text, `${path} is`);
   if (isPlainObject(value)) return value;
   throw new InputError(`${path} must hold a map ${options.holds}`);

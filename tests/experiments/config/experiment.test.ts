@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadVariants } from '../../../experiments/config/experiment-file.ts';
@@ -127,6 +127,12 @@ describe('an experiment file', () => {
     expect(await detectors({ rounds: 4 })).toMatchObject([{ name: 's2mad', rounds: 4 }, { name: 'single-prompt' }]);
     expect(await detectors({ name: 'local' })).toMatchObject([{ name: 'local' }, { name: 'local' }]);
     await expect(detectors({ roundz: 4 })).rejects.toThrow('did you mean');
+  });
+
+  it.each(['utf16le', 'utf8'] as const)('is read with the mark of %s', async (encoding) => {
+    const path = join(temporaryFolder(), 'marked.yaml');
+    writeFileSync(path, '\ufeffname: marked\nseeds: [4]\n', encoding);
+    expect(await loadVariants({ path, overrides: [], resolve: resolveExperiment })).toMatchObject({ name: 'marked' });
   });
 
   it('reads anchors and merge keys', async () => {
