@@ -13,7 +13,6 @@ import {
   type Tensors,
   tanh,
   tanhDerivative,
-  transpose,
   type UpperName,
   upperForward,
   weightedSum,
@@ -166,7 +165,7 @@ function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation
   const { w1, wAction, w2, w3 } = parameters;
   const hidden1 = tanh(preActivation1);
   const { hidden2 } = upperForward(parameters, hidden1);
-  const v2 = tf.mul<tf.Tensor2D>(tanhDerivative(hidden2), transpose(w3));
+  const v2 = tf.mul<tf.Tensor2D>(tanhDerivative(hidden2), tf.reshape(w3, [1, -1]));
   const v = tf.mul<tf.Tensor2D>(matMul(v2, w2, { transposeRight: true }), tanhDerivative(hidden1));
   return normsOfImages(v, [w1, wAction]);
 }

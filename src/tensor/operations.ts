@@ -117,11 +117,6 @@ export function product(
   );
 }
 
-/** [rows, columns] → [columns, rows]. */
-export function transpose(x: tf.Tensor2D): tf.Tensor2D {
-  return withGradient([x], { saved: [], value: () => tf.transpose(x), gradients: (dy) => [tf.transpose(dy)] });
-}
-
 /** Logarithm of the softmax over the columns. In a graph it is one node instead of six. */
 export function logSoftmax(x: tf.Tensor2D): tf.Tensor2D {
   if (!isInGraph()) return tf.logSoftmax(x);
