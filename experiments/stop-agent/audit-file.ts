@@ -13,8 +13,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
-import { bytesIn, wholeText } from '../../src/data/text-lines.ts';
+import { markedEncoding } from '../../src/data/text-encoding.ts';
+import { bytesIn } from '../../src/data/text-lines.ts';
 import { InputError, onDisk } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
@@ -30,14 +32,16 @@ export function auditFile(path: string): (audit: Audit) => void {
   attempt(() => {
     mkdirSync(dirname(path), { recursive: true });
     if (!existsSync(path)) writeFileSync(path, '');
-    const lines = readFileSync(path, 'utf8').split('\n');
-    const last = lines.pop() ?? '';
-    if (lines.length > 0 ? auditIn(lines[0]) === null : !beginning.startsWith(last.slice(0, beginning.length)))
+    const bytes = readFileSync(path);
+    const end = bytes.lastIndexOf('\n') + 1;
+    const [first] = bytes.subarray(0, end).toString().split('\n', 1);
+    const last = bytes.subarray(end).toString();
+    if (end > 0 ? auditIn(first) === null : !beginning.startsWith(last.slice(0, beginning.length)))
       throw new InputError(
         `${path} holds no audits, and new ones would be appended to it; name another file in --audits`,
       );
     // A crash may have cut off the last line, which nobody was told is there.
-    if (auditIn(last) === null) truncateSync(path, statSync(path).size - Buffer.byteLength(last));
+    if (auditIn(last) === null) truncateSync(path, end);
     else appendFileSync(path, '\n');
   });
   return (audit) =>
@@ -64,8 +68,9 @@ export async function readAudits(paths: readonly string[]): Promise<Audit[]> {
 }
 
 async function auditsIn(path: string): Promise<Audit[]> {
-  const text = await wholeText(auditBytes(path), { path });
-  const lines = text.split('\n');
+  const bytes = await buffer(auditBytes(path));
+  // Not strict, for a crash may have cut off the last line within a character.
+  const lines = new TextDecoder(markedEncoding(bytes) ?? 'utf-8').decode(bytes).split('\n');
   return lines.flatMap((line, index) => {
     const audit = auditIn(line);
     if (audit !== null) return [audit];

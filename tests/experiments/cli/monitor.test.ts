@@ -37,11 +37,13 @@ describe('audits from decide to monitor', () => {
     const json = await run('monitor', bundle, 'audits.jsonl', '--json');
     expect(JSON.parse(json.out)).toMatchObject({ level: 0.05, now: { items: audits.length }, waiting: 0, others: 0 });
 
-    // What a crash cut off is no audit, and the next one begins a line of its own.
-    appendFileSync(file, '{"threadId": "cut');
-    expect(await readAudits([file])).toHaveLength(audits.length);
-    await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
-    expect(await readAudits([file])).toHaveLength(audits.length);
+    // What a crash cut off, even within a character, is no audit, and the next one begins a line of its own.
+    for (const bytes of [0, 1, 2]) {
+      appendFileSync(file, Buffer.concat([Buffer.from('{"threadId":"'), Buffer.from('日').subarray(0, bytes)]));
+      expect(await readAudits([file])).toHaveLength(audits.length);
+      await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
+      expect(await readAudits([file])).toHaveLength(audits.length);
+    }
   });
 
   it('give another threshold, which decide uses from then on', async () => {
