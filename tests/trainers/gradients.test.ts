@@ -138,7 +138,7 @@ describe('the gradient of the GAIL loss', () => {
       );
     const batch = {
       states: normal(random, [rows, inputs]),
-      actions: tf.cast<tf.Tensor2D>(tf.greater<tf.Tensor2D>(uniform(rows), 0.5), 'float32'),
+      actions: tf.cast<tf.Tensor2D>(tf.greaterEqual<tf.Tensor2D>(uniform(rows), 0.5), 'float32'),
       mixture: uniform(sets * batchSize),
     };
     return { parameters, batch, loss: (own: typeof parameters) => gailLoss(own, batch, rowWeights) };

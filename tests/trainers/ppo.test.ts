@@ -78,9 +78,10 @@ describe('EARD’s Eq. 6', () => {
 it('has the gradient of the squared error for every value that is in the range, however it rounds', () => {
   const random = Random.seeded({ seed: 3, purpose: 'ppo' });
   const rows = 1000;
-  const draw = (scale: number) => column(...Array.from({ length: rows }, () => scale * random.normal()));
-  const [oldValues, returns] = [draw(1), draw(1)];
-  const values = tf.add<tf.Tensor2D>(oldValues, tf.clipByValue(draw(0.05), -0.09, 0.09));
+  const draw = () => column(...Array.from({ length: rows }, () => random.normal()));
+  const [oldValues, returns] = [draw(), draw()];
+  const changes = column(...Array.from({ length: rows }, () => 0.18 * random.uniform() - 0.09));
+  const values = tf.add<tf.Tensor2D>(oldValues, changes);
   const { gradients } = gradientsOf({ values }, ({ values }) => ({
     loss: clippedValueLoss(values, { oldValues, returns }, column(0.1)),
     outputs: {},
