@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { cpus, homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -66,13 +66,35 @@ function hasDeviceOfGoogle(): boolean {
   return existsSync(folder) && readdirSync(folder).some((name) => vendorOf(name) === '0x1ae0');
 }
 
+/** Of 64 bits (https://man7.org/linux/man-pages/man5/elf.5.html). */
+const elfHeaderBytes = 64;
+
+/** Whether a library of Linux ends before its table of sections, as a download does that broke off. Loading it kills the process. */
+function isCutOff(plugin: string): boolean {
+  const found = statSync(plugin, { throwIfNoEntry: false });
+  if (!found?.isFile() || found.size < elfHeaderBytes) return false;
+  const header = Buffer.alloc(elfHeaderBytes);
+  const file = openSync(plugin, 'r');
+  try {
+    readSync(file, header);
+  } finally {
+    closeSync(file);
+  }
+  if (header.toString('latin1', 0, 5) !== '\x7fELF\x02') return false;
+  return Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60) > found.size;
+}
+
 const opened = new Map<string, Promise<Pjrt>>();
 
 /**
  * Starts a plugin, once in a process.
  * @throws Error with what can be done
  */
-export function openPlugin({ plugin }: Pick<InstalledPlugin, 'plugin'>): Promise<Pjrt> {
+export async function openPlugin({ plugin }: Pick<InstalledPlugin, 'plugin'>): Promise<Pjrt> {
+  if (isCutOff(plugin))
+    throw new Error(
+      `${plugin} is cut off; copy it again, or install one with \`earshot backend install xla --device …\``,
+    );
   // The wheels of NVIDIA beside that of the plugin, as pip lays them out, too: their libraries it finds by itself.
   const assembler = ['cu13', 'cuda_nvcc'].map((name) => join(plugin, '../../../nvidia', name)).find(existsSync);
   const isGpu = isForGpu(plugin);

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
-import { gpuFlags, installedPlugin, isForGpu, keptPrograms } from '../../../../src/tensor/xla/plugin.ts';
+import { gpuFlags, installedPlugin, isForGpu, keptPrograms, openPlugin } from '../../../../src/tensor/xla/plugin.ts';
 import { temporaryFolder } from '../../data/fixtures.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -32,6 +32,17 @@ it('gives the options of GPUs to the plugins of GPUs alone, wherever they lie', 
   expect(isForGpu('/xla_oneapi/xla_oneapi_plugin.so')).toBe(true);
   expect(isForGpu('/a/pjrt_c_api_gpu_plugin.so')).toBe(true);
   expect(isForGpu('/opt/cuda/gpu/lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so')).toBe(false);
+});
+
+it('does not load a library that is cut off, which would kill the process', async () => {
+  const header = Buffer.alloc(128);
+  header.write('\x7fELF\x02', 'latin1');
+  header.writeBigUInt64LE(100n, 40);
+  header.writeUInt16LE(64, 58);
+  header.writeUInt16LE(3, 60);
+  const plugin = join(temporaryFolder(), 'plugin.so');
+  writeFileSync(plugin, header);
+  await expect(openPlugin({ plugin })).rejects.toThrow(/plugin\.so is cut off; copy it again, or install one with/);
 });
 
 /** Programs by a compiler that makes the bytes of the text, and what was compiled and noted. */
