@@ -4,7 +4,7 @@ import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { markedEncoding } from '../../src/data/text-encoding.ts';
+import { decodedText } from '../../src/data/text-encoding.ts';
 import { refuseTable } from '../../src/data/thread-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { missingPath, missingPathWith } from '../../src/missing-path.ts';
@@ -128,7 +128,7 @@ export async function readYamlMap(path: string, options: { what: string; holds: 
     throw diskError(error, { what: `read the ${options.what} ${path}` });
   });
   // PowerShell writes UTF-16 where output goes to a file.
-  const text = new TextDecoder(markedEncoding(bytes) ?? 'utf-8').decode(bytes);
+  const text = decodedText(bytes);
   const value = parseYaml(text, `${path} is`);
   if (isPlainObject(value)) return value;
   throw new InputError(`${path} must hold a map ${options.holds}`);

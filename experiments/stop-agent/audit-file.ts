@@ -15,7 +15,7 @@ import {
 import { dirname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
-import { markedEncoding } from '../../src/data/text-encoding.ts';
+import { decodedText } from '../../src/data/text-encoding.ts';
 import { bytesIn } from '../../src/data/text-lines.ts';
 import { InputError, onDisk } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
@@ -70,7 +70,7 @@ export async function readAudits(paths: readonly string[]): Promise<Audit[]> {
 async function auditsIn(path: string): Promise<Audit[]> {
   const bytes = await buffer(auditBytes(path));
   // Not strict, for a crash may have cut off the last line within a character.
-  const lines = new TextDecoder(markedEncoding(bytes) ?? 'utf-8').decode(bytes).split('\n');
+  const lines = decodedText(bytes).split('\n');
   return lines.flatMap((line, index) => {
     const audit = auditIn(line);
     if (audit !== null) return [audit];

@@ -18,6 +18,11 @@ export function markedEncoding(start: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-1
   return a === 0 && b !== 0 && c === 0 && d !== 0 ? 'utf-16be' : null;
 }
 
+/** A whole text, from the encoding of its mark, or else UTF-8. What is no text of it becomes U+FFFD. */
+export function decodedText(bytes: Uint8Array): string {
+  return new TextDecoder(markedEncoding(bytes) ?? 'utf-8').decode(bytes);
+}
+
 /** @throws InputError for a name without a decoder */
 export function encodingNamed(name: string): string {
   try {

@@ -34,8 +34,6 @@ const ofOne: Readonly<Record<string, Passed>> = {
   Identity: (dy) => tf.clone(dy),
   Neg: (dy) => tf.neg(dy),
   Exp: (dy, _, y) => tf.mul(dy, y),
-  Sqrt: (dy, _, y) => tf.div(dy, tf.mul(y, 2)),
-  Square: (dy, x) => tf.mul(dy, tf.mul(x, 2)),
   Softplus: (dy, x) => tf.mul(dy, tf.sigmoid(x)),
   Reshape: (dy, x) => tf.reshape(dy, x.shape),
 };
@@ -86,16 +84,6 @@ register('Slice', { inputsToSave: ['x'] }, (dy, [x], { begin }) => {
     return [before, length - before - dy.shape[index]];
   });
   return { x: () => tf.pad(dy, around) };
-});
-
-register('Concat', { saveAllInputs: true }, (dy, inputs, { axis }) => {
-  let start = 0;
-  const parts = inputs.map(({ shape }) => {
-    const begin = shape.map((_, index) => (index === axis ? start : 0));
-    start += shape[Number(axis)];
-    return () => tf.slice(dy, begin, shape);
-  });
-  return Object.fromEntries(parts.entries());
 });
 
 // The one kernel with several outputs.

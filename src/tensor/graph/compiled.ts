@@ -335,8 +335,7 @@ function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
 /** The leaves of a tree. */
 function leavesOf(tree: unknown, leaves: Leaf[] = []): Leaf[] {
   if (tree instanceof tf.Tensor || tree instanceof Given) leaves.push(tree);
-  else if (tree !== null && typeof tree === 'object')
-    for (const name of Object.keys(tree)) leavesOf(Reflect.get(tree, name), leaves);
+  else if (isTree(tree)) for (const branch of Object.values(tree)) leavesOf(branch, leaves);
   return leaves;
 }
 

@@ -57,13 +57,16 @@ describe.each(testBackends)('on %s', (backend) => {
     const matrices = [7, 1].map((rows) => tf.mul<tf.Tensor2D>(tf.tensor2d(draw(rows, 5)), 0.2));
     const weights = tf.tensor2d(draw(4, 1));
     const image = (v: tf.Tensor2D, own: tf.Tensor2D) => matMul(v, own, { transposeRight: true });
-    const written = (v: tf.Tensor2D, [first, second]: readonly tf.Tensor2D[]) =>
-      tf.sqrt(tf.add<tf.Tensor2D>(sumColumns(tf.square(image(v, first))), sumColumns(tf.square(image(v, second)))));
-    expectClose(normsOfImages(v, matrices), written(v, matrices).arraySync());
-    const gradients = (of: typeof written) =>
+    const squareOf = (x: tf.Tensor2D) => rowProducts(x, x);
+    const squares = (v: tf.Tensor2D, [first, second]: readonly tf.Tensor2D[]) =>
+      tf.add<tf.Tensor2D>(squareOf(image(v, first)), squareOf(image(v, second)));
+    const norms = tf.sqrt(squares(v, matrices));
+    expectClose(normsOfImages(v, matrices), norms.arraySync());
+    const gradients = (of: typeof squares, weights: tf.Tensor) =>
       tf.grads((v, ...given) => tf.mul(of(v as tf.Tensor2D, given as tf.Tensor2D[]), weights))([v, ...matrices]);
-    const expected = gradients(written);
-    for (const [index, own] of gradients(normsOfImages).entries())
+    // The gradient of a norm is that of its square over twice the norm.
+    const expected = gradients(squares, tf.div(weights, tf.mul(norms, 2)));
+    for (const [index, own] of gradients(normsOfImages, weights).entries())
       expectClose(own as tf.Tensor2D, (expected[index] as tf.Tensor2D).arraySync());
   });
 

@@ -5,6 +5,7 @@ import { lengthsUntil, type PrefixSchedule, queriedLengths } from '../../../expe
 import { rumorTask } from '../../../src/data/task.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { gradientsOf } from '../../../src/tensor/gradients.ts';
+import { matMul } from '../../../src/tensor/operations.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { expectedReturn, labelledBatch } from '../../../trainers/exact-policy-gradient.ts';
 import { labelledRows } from '../../../trainers/stop-agent/labelled-threads.ts';
@@ -97,7 +98,7 @@ function returnAt(logits: readonly number[], rewards: Float32Array) {
       { stopRewards: [rewards], weight: 1 },
     );
     const at = gradientsOf({ z: tf.tensor2d([...logits], [logits.length, 1]) }, ({ z }) => {
-      const value = expectedReturn(tf.logSoftmax(tf.concat([tf.zeros<tf.Rank.R2>(z.shape), z], 1)), labelled);
+      const value = expectedReturn(tf.logSoftmax(matMul(z, tf.tensor2d([[0, 1]]))), labelled);
       return { loss: value, outputs: { value } };
     });
     const [value] = at.outputs.value.dataSync();
